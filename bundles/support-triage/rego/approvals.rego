@@ -1,0 +1,22 @@
+# "Approval contracts". Compiled by `gate compile`; change the YAML, not this file.
+
+package gate.bundles.support_triage
+
+# METADATA
+# title: "Approval of create_ticket"
+# custom:
+#   source: "approvals.yaml#/approval_contracts/0"
+contracts["create_ticket"] := {
+	"contract_id": "create-ticket-manager",
+	"capability": "create_ticket",
+	"risk_tier": "high",
+	"bundle_version": "2026.04.07",
+	"release_identity": "release-support-triage-2026-04-07-canary",
+	"required_reviewers": ["manager"],
+	"quorum": 1,
+	"request_fields": ["trace_id", "session_id", "idempotency_key", "requested_by", "reason", "tool_arguments_redacted"],
+	"allowed_decisions": ["approved", "rejected"],
+	"runtime_controls": {"pause_allowed": true, "max_wait_seconds": 1800, "on_expiry": "cancel_run"},
+	"on_reject": "stop_run",
+	"contract_digest": "sha256:a7333b6e797d801c6b97a9cc488a9ca444ab993cfa0f247bdfc0ff3ab31e12e4",
+}

@@ -1,0 +1,235 @@
+"""Third pass: a linked bundle to modules. Every YAML value that binds becomes a rule or a constant, in the YAML's order.
+
+Pure. Decides nothing: what the documents leave out is left to the core policies, whose answer is the stricter one.
+Digests of catalog entries, argument schemas and contracts are computed here, so that Rego and the gate compare the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gate.canonical import digest
+from gate.compiler.link import APPROVALS, BUNDLE, CATALOG, POLICY, REVIEWERS
+from gate.compiler.literal import package_name
+from gate.compiler.model import (
+    CompiledBundle,
+    Constant,
+    Equals,
+    FindingRule,
+    Item,
+    Module,
+    NotHolds,
+    StatedRule,
+)
+from gate.documents import ApprovalContract, Bundle, Capability, Reviewer
+from gate.documents import pointer_of as pointer
+
+MAX_RULES_PER_FILE = 250
+"""`opa check` is quadratic in the annotations of one file."""
+
+CHECKPOINTS: Mapping[str, tuple[str, ...]] = {
+    "input": ("run_start", "user_message", "retrieve"),
+    "llm": ("model_call",),
+    "state": (
+        *("memory_write", "compact", "reset", "recover", "rehydrate", "handoff", "fork"),
+        *("approval_transition", "effect_transition"),
+    ),
+    "tool_execution": ("call_tool", "resume_tool", "list_tools", "elicit", "progress"),
+    "output": ("emit", "notify"),
+}
+"""Operations of each checkpoint (DESIGN 5.1). Rego checks the pairing; this only says where a rule belongs."""
+
+_CHECKPOINT_OF = {operation: checkpoint for checkpoint, operations in CHECKPOINTS.items() for operation in operations}
+
+# decision in policy.yaml -> code, verdict, rule id. The ids are those of the reference runtime; `approval_required`
+# permits, and the approval guard adds the requirement.
+_DECISIONS = {
+    "allow": ("configured_allow", "allow", "cap_110"),
+    "approval_required": ("configured_with_approval", "allow", "cap_210"),
+    "deny": ("configured_deny", "deny", "cap_410"),
+}
+
+
+def lower(bundle: Bundle) -> CompiledBundle:
+    """The modules of `bundle`, which `gate.compiler.link` has passed."""
+    modules = [
+        Module("bundle.rego", f"Bundle {bundle.meta.bundle_id}", tuple(_envelope(bundle)), documents_package=True),
+        *_split("policy.rego", "Policy", list(_policy(bundle))),
+        *_split("catalog.rego", "Capability catalog", list(_catalog(bundle))),
+    ]
+    if bundle.contracts:
+        modules += _split("approvals.rego", "Approval contracts", list(_contracts(bundle)))
+    if bundle.reviewers:
+        modules += _split("reviewers.rego", "Reviewers and their public keys", list(_reviewers(bundle)))
+    return CompiledBundle(package=package_name(bundle.name), modules=tuple(modules))
+
+
+def _split(file: str, title: str, items: list[Item]) -> list[Module]:
+    if len(items) <= MAX_RULES_PER_FILE:
+        return [Module(file, title, tuple(items))]
+    stem = file.removesuffix(".rego")
+    chunks = [items[i : i + MAX_RULES_PER_FILE] for i in range(0, len(items), MAX_RULES_PER_FILE)]
+    return [
+        Module(f"{stem}_{number:03}.rego", f"{title}, part {number}", tuple(chunk))
+        for number, chunk in enumerate(chunks, start=1)
+    ]
+
+
+def _source(file: str, *parts: str | int) -> str:
+    return f"{file}#{pointer(*parts)}"
+
+
+def _envelope(bundle: Bundle) -> Iterator[Item]:
+    meta = bundle.meta
+    yield Constant(
+        name="bundle",
+        value={
+            "bundle_id": meta.bundle_id,
+            "version": meta.version,
+            "owner_team": meta.owner_team,
+            "contract_version": meta.contract_version,
+            "release_identity": meta.release_identity,
+            "allow_network_access": list(bundle.policy.allow_network_access),
+            "memory_kinds": list(bundle.policy.allow_kinds),
+            "show_arguments": {name: list(shown) for name, shown in meta.show_arguments.items()},
+        },
+        title="Envelope of the bundle",
+        source=_source(BUNDLE, "bundle"),
+    )
+
+
+def _policy(bundle: Bundle) -> Iterator[Item]:
+    yield from _precheck(bundle)
+    for operation, decision in bundle.policy.operations.items():
+        yield FindingRule(
+            title=f"{decision} {operation}",
+            code="operation_allowed" if decision == "allow" else "operation_denied",
+            verdict=decision,
+            rule_id=f"op.{operation}",
+            requirement=f"operations.{operation}",
+            source=_source(POLICY, "policy", "operations", operation),
+            conditions=(
+                Equals(("checkpoint",), _CHECKPOINT_OF[operation]),
+                Equals(("operation",), operation),
+            ),
+        )
+    for name, entry in bundle.policy.capabilities.items():
+        code, verdict, rule_id = _DECISIONS[entry.decision]
+        source = _source(POLICY, "policy", "capabilities", name)
+        yield FindingRule(
+            title=f"{entry.decision} {name}",
+            code=code,
+            verdict=verdict,
+            rule_id=rule_id,
+            requirement=f"capabilities.{name}",
+            source=source,
+            conditions=(
+                Equals(("checkpoint",), "tool_execution"),
+                Equals(("operation",), "call_tool"),
+                Equals(("request", "capability"), name),
+            ),
+        )
+        if name not in bundle.capabilities:
+            yield Constant("refused", True, f"{name} is refused without being in the catalog", source, key=name)
+
+
+def _precheck(bundle: Bundle) -> Iterator[Item]:
+    checks = (
+        (bundle.policy.require_tenant, "require_tenant", "tenant_missing", "run_001", "tenant_id"),
+        (bundle.policy.deny_if_principal_missing, "deny_if_principal_missing", "principal_missing", "run_002", "principal_id"),
+    )
+    for wanted, key, code, rule_id, field in checks:
+        if wanted:
+            yield FindingRule(
+                title=key,
+                code=code,
+                verdict="deny",
+                rule_id=rule_id,
+                requirement=f"run_precheck.{key}",
+                source=_source(POLICY, "policy", "run_precheck", key),
+                conditions=(NotHolds(f"{field}_stated"),),
+            )
+            yield StatedRule(f"{field}_stated", ("identity", field))
+
+
+def _catalog(bundle: Bundle) -> Iterator[Item]:
+    for name, capability in bundle.capabilities.items():
+        yield Constant(
+            name="catalog",
+            key=name,
+            value=_catalog_entry(capability),
+            title=f"Capability {name}",
+            source=_source(CATALOG, "capabilities", name),
+        )
+
+
+def _catalog_entry(capability: Capability) -> dict[str, Any]:
+    spec = dict(capability.spec)
+    # Left out means the stricter value: a key is needed unless the entry says it is not.
+    spec.setdefault("idempotency_key_required", capability.mode == "write")
+    spec.setdefault("allowed_egress", [])
+    return {
+        **spec,
+        "arguments_digest": digest(spec["arguments"]),
+        "capability_version": digest(spec),
+    }
+
+
+def _contracts(bundle: Bundle) -> Iterator[Item]:
+    for index, contract in enumerate(bundle.contracts):
+        yield Constant(
+            name="contracts",
+            key=contract.capability,
+            value=contract_entry(contract),
+            title=f"Approval of {contract.capability}",
+            source=_source(APPROVALS, "approval_contracts", index),
+        )
+
+
+def contract_entry(contract: ApprovalContract) -> dict[str, Any]:
+    """The compiled form of a contract, with the digest that a reviewer signs."""
+    entry: dict[str, Any] = {
+        "contract_id": contract.contract_id,
+        "capability": contract.capability,
+        "risk_tier": contract.risk_tier,
+        "bundle_version": contract.bundle_version,
+        "release_identity": contract.release_identity,
+        "required_reviewers": list(contract.required_reviewers),
+        "quorum": contract.quorum,
+        "request_fields": list(contract.request_fields),
+        "allowed_decisions": list(contract.allowed_decisions),
+        "runtime_controls": {
+            "pause_allowed": contract.pause_allowed,
+            "max_wait_seconds": contract.max_wait_seconds,
+            "on_expiry": contract.on_expiry,
+        },
+        "on_reject": contract.on_reject,
+    }
+    return {**entry, "contract_digest": digest(entry)}
+
+
+def _reviewers(bundle: Bundle) -> Iterator[Item]:
+    for index, reviewer in enumerate(bundle.reviewers):
+        yield Constant(
+            name="reviewers",
+            key=reviewer.id,
+            value=_reviewer_entry(reviewer),
+            title=f"Reviewer {reviewer.id}",
+            source=_source(REVIEWERS, "reviewers", index),
+        )
+
+
+def _reviewer_entry(reviewer: Reviewer) -> dict[str, Any]:
+    return {
+        "human": reviewer.human,
+        "roles": list(reviewer.roles),
+        "keys": {
+            key.key_id: {
+                "public_key": key.public_key,
+                "not_before_ms": key.not_before_ms,
+                "not_after_ms": key.not_after_ms,
+            }
+            for key in reviewer.keys
+        },
+    }

@@ -1,0 +1,49 @@
+"""Governed documents: strict YAML with positions, schema validation, typed models. Only re-exports."""
+
+from __future__ import annotations
+
+from gate.documents.argument_schema import ArgumentValidator, argument_schema_problems, argument_validator
+from gate.documents.bundle import Bundle, load_bundle
+from gate.documents.cases import Case, load_cases
+from gate.documents.document import Document, Place, pointer_of
+from gate.documents.models import (
+    ApprovalContract,
+    BundleMeta,
+    Capability,
+    CapabilityPolicy,
+    PolicyDocument,
+    Reviewer,
+    ReviewerKey,
+)
+from gate.documents.resources import policies_dir, schema, schemas_dir
+from gate.documents.schema_check import schema_problems
+from gate.documents.strict_schema import strict_validator
+from gate.documents.timestamps import parse_rfc3339_ms
+from gate.documents.yaml_source import load
+
+__all__ = [
+    "ApprovalContract",
+    "ArgumentValidator",
+    "Bundle",
+    "BundleMeta",
+    "Capability",
+    "CapabilityPolicy",
+    "Case",
+    "Document",
+    "Place",
+    "PolicyDocument",
+    "Reviewer",
+    "ReviewerKey",
+    "argument_schema_problems",
+    "argument_validator",
+    "load",
+    "load_bundle",
+    "load_cases",
+    "parse_rfc3339_ms",
+    "pointer_of",
+    "policies_dir",
+    "schema",
+    "schema_problems",
+    "schemas_dir",
+    "strict_validator",
+]

@@ -1,0 +1,156 @@
+"""From a document that passed its schema to the typed model: one function a document.
+
+Pure. Raises `BundleError` only for what a schema cannot say about one value: a timestamp that does not exist,
+a key that is never good. Whether values agree with each other must not be checked here but by the linker.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from gate.documents.document import Document, pointer_of
+from gate.documents.models import (
+    ApprovalContract,
+    BundleMeta,
+    Capability,
+    CapabilityPolicy,
+    PolicyDocument,
+    Reviewer,
+    ReviewerKey,
+)
+from gate.documents.timestamps import parse_rfc3339_ms
+from gate.documents.wording import quoted
+from gate.errors import BundleError, InputError, Problem
+
+
+def bundle_meta(document: Document) -> BundleMeta:
+    """The envelope that `bundle.yaml` states."""
+    bundle = document.value["bundle"]
+    shown = bundle.get("redaction_policy", {}).get("show_arguments", {})
+    return BundleMeta(
+        bundle_id=bundle["bundle_id"],
+        version=bundle["version"],
+        owner_team=bundle["owner_team"],
+        agent_ids=tuple(bundle["applies_to"]["agent_ids"]),
+        artifacts=tuple(bundle["artifacts"]),
+        contract_version=bundle["contract_version"],
+        release_identity=bundle["release_identity"],
+        show_arguments={name: tuple(pointers) for name, pointers in shown.items()},
+    )
+
+
+def policy(document: Document) -> PolicyDocument:
+    """The rules that `policy.yaml` states."""
+    root = document.value["policy"]
+    return PolicyDocument(
+        require_tenant=root["run_precheck"]["require_tenant"],
+        deny_if_principal_missing=root["run_precheck"]["deny_if_principal_missing"],
+        operations=dict(root["operations"]),
+        capabilities={
+            name: CapabilityPolicy(name=name, decision=entry["decision"], approver=entry.get("approver"))
+            for name, entry in root["capabilities"].items()
+        },
+        allow_kinds=tuple(root.get("memory_write", {}).get("allow_kinds", ())),
+        allow_network_access=tuple(root["execution"]["allow_network_access"]),
+    )
+
+
+def capabilities(document: Document) -> dict[str, Capability]:
+    """The catalog that `capabilities.yaml` states, by name, in its order."""
+    return {name: _capability(name, spec) for name, spec in document.value["capabilities"].items()}
+
+
+def _capability(name: str, spec: dict[str, Any]) -> Capability:
+    return Capability(
+        name=name,
+        owner=spec["owner"],
+        mode=spec["mode"],
+        side_effect=spec["side_effect"],
+        transport=spec["transport"],
+        server=spec.get("server"),
+        tool_principal=spec["tool_principal"],
+        risk_tier=spec["risk_tier"],
+        network_access=spec["network_access"],
+        allowed_egress=tuple(spec.get("allowed_egress", ())),
+        timeout_seconds=spec["timeout_seconds"],
+        approval=spec["approval"],
+        idempotency_key_required=spec.get("idempotency_key_required", False),
+        identifying_arguments=tuple(spec.get("identifying_arguments", ())),
+        arguments=spec["arguments"],
+        spec=spec,
+    )
+
+
+def contracts(document: Document) -> tuple[ApprovalContract, ...]:
+    """The contracts that `approvals.yaml` states, in its order."""
+    return tuple(_contract(entry) for entry in document.value["approval_contracts"])
+
+
+def _contract(entry: dict[str, Any]) -> ApprovalContract:
+    runtime = entry["runtime_controls"]
+    return ApprovalContract(
+        contract_id=entry["contract_id"],
+        capability=entry["capability"],
+        risk_tier=entry["risk_tier"],
+        bundle_version=entry["bundle_version"],
+        release_identity=entry["release_identity"],
+        required_reviewers=tuple(entry["required_reviewers"]),
+        quorum=entry.get("quorum", 1),
+        request_fields=tuple(entry["request_fields"]),
+        allowed_decisions=tuple(entry["allowed_decisions"]),
+        pause_allowed=runtime["pause_allowed"],
+        max_wait_seconds=runtime["max_wait_seconds"],
+        on_expiry=runtime["on_expiry"],
+        on_reject=entry["on_reject"],
+    )
+
+
+def reviewers(document: Document) -> tuple[Reviewer, ...]:
+    """The reviewers that `reviewers.yaml` states, in its order.
+
+    Raises `BundleError` for a public key in other base64 than an encoder writes (one key must not have two
+    spellings), a timestamp that does not exist, and a key that is never good.
+    """
+    entries = document.value["reviewers"]
+    problems: list[Problem] = []
+    people: list[Reviewer] = []
+    for index, entry in enumerate(entries):
+        keys: list[ReviewerKey] = []
+        for number, key in enumerate(entry["keys"]):
+            made = _key(document, key, ("reviewers", index, "keys", number), problems)
+            if made is not None:
+                keys.append(made)
+        person = Reviewer(id=entry["id"], human=entry["human"], roles=tuple(entry["roles"]), keys=tuple(keys))
+        people.append(person)
+    if problems:
+        raise BundleError(problems)
+    return tuple(people)
+
+
+def _key(
+    document: Document, key: dict[str, Any], at: tuple[str | int, ...], problems: list[Problem]
+) -> ReviewerKey | None:
+    if base64.b64encode(base64.b64decode(key["public_key"])).decode("ascii") != key["public_key"]:
+        message = f"{quoted(key['public_key'])} is not base64 as an encoder writes it"
+        problems.append(document.problem(pointer_of(*at, "public_key"), "key_malformed", message))
+    times: list[int] = []
+    for name in ("not_before", "not_after"):
+        try:
+            times.append(parse_rfc3339_ms(key[name]))
+        except InputError as exc:
+            message = f"{quoted(name)} is {quoted(key[name])}: {exc.message}"
+            problems.append(document.problem(pointer_of(*at, name), exc.code, message, exc.hint))
+    if len(times) < 2:
+        return None
+    if times[0] >= times[1]:
+        message = f"key {quoted(key['key_id'])} is never good: `not_after` is not after `not_before`"
+        problems.append(document.problem(pointer_of(*at, "not_after"), "key_never_valid", message))
+    return ReviewerKey(
+        key_id=key["key_id"],
+        public_key=key["public_key"],
+        not_before=key["not_before"],
+        not_after=key["not_after"],
+        not_before_ms=times[0],
+        not_after_ms=times[1],
+    )

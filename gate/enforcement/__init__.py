@@ -1,0 +1,10 @@
+"""The policy enforcement point: asks, then runs the tool, asks for approval, stops or reconciles."""
+
+from __future__ import annotations
+
+from gate.enforcement.gate import Gate
+from gate.enforcement.outcome import AlreadyCommitted, EffectNotStarted, EffectOutcomeUnknown
+from gate.enforcement.review import Reviews
+from gate.enforcement.tool_call import ToolCall
+
+__all__ = ["AlreadyCommitted", "EffectNotStarted", "EffectOutcomeUnknown", "Gate", "Reviews", "ToolCall"]

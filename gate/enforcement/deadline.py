@@ -1,0 +1,36 @@
+"""Runs a tool body under a deadline. A body that overstays is given up, not killed: Python cannot stop a thread.
+
+Its effect is then unknown, and its late result is thrown away.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from gate.enforcement.outcome import EffectOutcomeUnknown
+
+
+def run_with_deadline(body: Callable[[], Any], timeout_seconds: int) -> Any:
+    """The result of `body`, or its exception; raises `EffectOutcomeUnknown` after `timeout_seconds`."""
+    results: list[Any] = []
+    errors: list[BaseException] = []
+
+    def target() -> None:
+        try:
+            results.append(body())
+        except BaseException as exc:  # noqa: BLE001 - carried over to the caller's thread and raised there
+            errors.append(exc)
+
+    # A daemon: a hung tool must not keep the process from ending.
+    thread = threading.Thread(target=target, name="gate-tool", daemon=True)
+    thread.start()
+    thread.join(timeout_seconds)
+    if errors:
+        raise errors[0]
+    if results:
+        return results[0]
+    raise EffectOutcomeUnknown(
+        f"the tool did not answer within {timeout_seconds} s", hint="reconcile the effect before anything else"
+    )

@@ -1,0 +1,265 @@
+"""`Gate`: what an agent's tool executor calls. Safe to share between threads.
+
+Python gathers evidence, Rego decides, this enforces: nothing here looks at a capability, an approval or an effect to
+decide whether a call may run.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any
+
+from gate.decision import Decision
+from gate.enforcement.asking import Answer, ask
+from gate.enforcement.deadline import run_with_deadline
+from gate.enforcement.outcome import AlreadyCommitted, EffectNotStarted, EffectOutcomeUnknown
+from gate.enforcement.review import Reviews
+from gate.enforcement.tool_call import CallRunner, ToolCall
+from gate.errors import GateError, InputError
+from gate.evidence import ABSENT, Call, EvidenceBuilder, Identity, Run
+from gate.pdp import DecisionPoint, Facts
+from gate.records import EffectStatus, RunRecord, RunStatus, Store
+from gate.trace import NullSink, TraceEvent, TraceSink
+
+Tool = Callable[..., Any]
+
+CHECKPOINT_OF: Mapping[str, str] = {
+    **dict.fromkeys(("run_start", "user_message", "retrieve"), "input"),
+    "model_call": "llm",
+    "memory_write": "state",
+    "list_tools": "tool_execution",
+    **dict.fromkeys(("emit", "notify"), "output"),
+}
+"""Operations that `Gate.check` asks about, and the checkpoint each belongs to; the policies check the pairing."""
+
+
+def system_clock_ms() -> int:
+    """Milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+class Gate:
+    """The policy enforcement point of one deployment.
+
+    `environment` names the deployment and is signed into every approval. `clock_ms` is the gate's clock in
+    milliseconds; expiry of approvals is compared with the database's clock besides.
+    """
+
+    def __init__(
+        self,
+        point: DecisionPoint,
+        store: Store,
+        *,
+        environment: str,
+        trace: TraceSink | None = None,
+        clock_ms: Callable[[], int] = system_clock_ms,
+    ) -> None:
+        self._point = point
+        self._store = store
+        self._trace = trace or NullSink()
+        self._clock_ms = clock_ms
+        self._evidence = EvidenceBuilder(store=store, environment=environment)
+        self._runner = CallRunner(
+            point=point, store=store, evidence=self._evidence, clock_ms=clock_ms, owner=_owner
+        )
+        self.reviews = Reviews(
+            point=point, store=store, evidence=self._evidence, clock_ms=clock_ms, environment=environment
+        )
+        """Votes on approvals and reconciliation of effects, for people."""
+
+    def start_run(
+        self, *, agent_id: str, identity: Identity, session_id: str, trace_id: str, run_id: str | None = None
+    ) -> Run:
+        """Starts a run after asking at checkpoint input, operation run_start.
+
+        Raises `ActionBlocked` unless allowed, `InputError` for a blank name, `ConflictError` when the run exists.
+        """
+        run = Run(
+            agent_id=agent_id,
+            session_id=session_id,
+            run_id=run_id or f"run-{secrets.token_hex(8)}",
+            trace_id=trace_id,
+            identity=identity,
+        )
+        for name in ("agent_id", "session_id", "run_id", "trace_id"):
+            _require_text(name, getattr(run, name))
+        self.check(run, "run_start").enforce()
+        self._store.create_run(
+            RunRecord(
+                tenant_id=identity.tenant_id or "",
+                run_id=run.run_id,
+                agent_id=agent_id,
+                principal_id=identity.principal_id or "",
+                session_id=session_id,
+                trace_id=trace_id,
+                authorization_mode=identity.authorization_mode,
+                delegated_principal_id=identity.delegated_principal_id,
+                delegated_scope=identity.delegated_scope,
+            )
+        )
+        return run
+
+    def end_run(self, run: Run, status: RunStatus = RunStatus.COMPLETED) -> None:
+        """Ends a run. Raises `ConflictError` when it has ended already or changed meanwhile."""
+        tenant = run.identity.tenant_id or ""
+        record = self._store.run(tenant, run.run_id)
+        if record is None:
+            raise InputError(f"run `{run.run_id}` is not known", code="run_unknown")
+        self._store.set_run_status(
+            tenant, run.run_id, expected_version=record.version, status=status, reason="ended by the host"
+        )
+
+    def check(self, run: Run, operation: str, request: Mapping[str, Any] | None = None) -> Decision:
+        """The decision about any operation but a tool call; `request` is what the model asked. Carries nothing out."""
+        checkpoint = CHECKPOINT_OF.get(operation)
+        if checkpoint is None:
+            raise InputError(f"`{operation!a}` is not an operation that can be checked", code="operation_unknown")
+
+        def prepare(facts: Facts) -> Any:
+            return self._evidence.operation(
+                run, checkpoint=checkpoint, operation=operation, now_ms=self._clock_ms(), facts=facts, request=request or {}
+            )
+
+        return self._traced(run, ask(self._point, run.agent_id, prepare), None)
+
+    def check_call(self, run: Run, call: Call) -> Decision:
+        """The decision about a tool call, without asking for approval, claiming or running anything."""
+        _require_call(call)
+        return self._traced(run, self._runner.ask(run, call), call.capability)
+
+    @contextmanager
+    def tool_call(
+        self,
+        run: Run,
+        capability: str,
+        arguments: Any = ABSENT,
+        *,
+        idempotency_key: str | None = None,
+        reason: str | None = None,
+        resource: str | None = None,
+        approval_id: str | None = None,
+    ) -> Iterator[ToolCall]:
+        """Enters only when the call may run now, and settles its effect on exit.
+
+        Raises `ActionBlocked` (with the decision, and the approval that was asked for) when it may not,
+        `AlreadyCommitted` with the first receipt when it already did, `InputError` for arguments that are not JSON.
+        An exception out of the body settles the effect as unknown, unless it is `EffectNotStarted` or `complete` was
+        called before; leaving the body normally settles it as committed.
+        """
+        call = Call(
+            capability=capability,
+            arguments=arguments,
+            idempotency_key=idempotency_key,
+            reason=reason,
+            resource=resource,
+            approval_id=approval_id,
+        )
+        _require_call(call)
+        try:
+            entered = self._runner.enter(run, call)
+        except GateError as exc:
+            self._emit(run, "tool_call_blocked", {"capability": capability, "code": exc.code, **_codes(exc)})
+            raise
+        self._emit(run, "tool_call_allowed", {"capability": capability, "revision": entered.decision.revision})
+        try:
+            yield entered
+        except BaseException as exc:
+            self._settle(run, entered, _status_after(exc, entered), exc.__traceback__)
+            raise
+        self._settle(run, entered, EffectStatus.COMMITTED, None)
+
+    def tool(self, capability: str) -> Callable[[Tool], Tool]:
+        """Decorates a tool body: `wrapped(run, arguments, *, idempotency_key=…, reason=…, approval_id=…)`.
+
+        The body gets the decided arguments as keywords and returns its JSON receipt; a call that already happened
+        returns the first receipt without running. The body is given up after the catalog's `timeout_seconds`: the
+        effect is then unknown and `EffectOutcomeUnknown` is raised.
+        """
+
+        def decorate(body: Tool) -> Tool:
+            @functools.wraps(body)
+            def wrapped(run: Run, arguments: Any = ABSENT, **options: Any) -> Any:
+                try:
+                    with self.tool_call(run, capability, arguments, **options) as call:
+                        keywords = call.arguments
+                        if not isinstance(keywords, dict):
+                            raise EffectNotStarted("a decorated tool takes its arguments as an object")
+                        return call.complete(
+                            run_with_deadline(functools.partial(body, **keywords), call.timeout_seconds)
+                        )
+                except AlreadyCommitted as done:
+                    return done.receipt
+
+            return wrapped
+
+        return decorate
+
+    def _settle(self, run: Run, call: ToolCall, status: EffectStatus, traceback: TracebackType | None) -> None:
+        del traceback
+        try:
+            self._runner.settle(call, status)
+        except GateError as exc:
+            self._emit(run, "effect_unsettled", {"code": exc.code})
+            raise EffectOutcomeUnknown(
+                "the effect's outcome could not be recorded", hint="reconcile it under its idempotency key"
+            ) from exc
+        if call.claimed is not None:
+            self._emit(run, "effect_settled", {"status": str(status), "business_key": call.claimed.effect.business_key})
+
+    def _traced(self, run: Run, answer: Answer, capability: str | None) -> Decision:
+        decision = answer.decision
+        self._emit(
+            run,
+            "decision",
+            {
+                "capability": decision.audit.get("capability") if capability else None,
+                "operation": decision.audit.get("operation"),
+                "verdict": str(decision.verdict),
+                "reasons": list(decision.codes),
+                "revision": decision.revision,
+                "request_id": decision.audit.get("request_id"),
+            },
+        )
+        return decision
+
+    def _emit(self, run: Run, event_type: str, payload: dict[str, Any]) -> None:
+        self._trace.write(
+            TraceEvent(event_type=event_type, trace_id=run.trace_id, at_ms=self._clock_ms(), payload=payload)
+        )
+
+
+def _status_after(error: BaseException, call: ToolCall) -> EffectStatus:
+    if call.completed:
+        return EffectStatus.COMMITTED
+    return EffectStatus.FAILED_BEFORE_EFFECT if isinstance(error, EffectNotStarted) else EffectStatus.UNKNOWN
+
+
+def _codes(error: GateError) -> dict[str, Any]:
+    decision = getattr(error, "decision", None)
+    return {"verdict": str(decision.verdict), "reasons": list(decision.codes)} if decision is not None else {}
+
+
+def _owner() -> str:
+    """Unique to one attempt of one process, so that a claim is settled only by whoever made it."""
+    return f"{socket.gethostname()}:{os.getpid()}:{threading.get_ident()}:{secrets.token_hex(8)}"
+
+
+def _require_text(name: str, value: object) -> None:
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"`{name}` must be a string that is not blank", code="field_invalid")
+
+
+def _require_call(call: Call) -> None:
+    _require_text("capability", call.capability)
+    for name in ("idempotency_key", "reason", "resource", "approval_id"):
+        value = getattr(call, name)
+        if value is not None and not isinstance(value, str):
+            raise InputError(f"`{name}` must be a string", code="field_invalid")

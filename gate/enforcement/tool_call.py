@@ -1,0 +1,247 @@
+"""One tool call from question to settled effect (DESIGN 9): decide, claim, run, settle.
+
+Decides nothing. Steps, cited below by number: 1 build the document; 2 decide; 3 ask for approval and stop; 4 claim effect
+and approval in one transaction; 5 the caller runs the tool with a fresh parse of the digested bytes; 6 settle; 7 trace.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gate.canonical import canonical_bytes
+from gate.decision import ActionBlocked, Decision, Verdict
+from gate.enforcement.asking import Answer, ask, refusal
+from gate.enforcement.outcome import AlreadyCommitted
+from gate.errors import ConflictError, EvidenceError, StoreError
+from gate.evidence import Call, EvidenceBuilder, Prepared, Run, redacted_view
+from gate.pdp import DecisionPoint
+from gate.records import ApprovalRequest, Claim, Claimed, EffectStatus, RunStatus, Store
+
+_logger = logging.getLogger(__name__)
+
+MAX_ROUNDS = 5
+"""How often a call whose claim met a changed record is decided again before it is refused."""
+
+_DISCHARGED_AT_ENTRY = frozenset(
+    {"request_approval", "consume_approval", "claim_effect", "return_receipt", "reconcile", "end_run"}
+)
+
+
+class ToolCall:
+    """An allowed call. The body of the `with` statement uses `arguments` and hands its receipt to `complete`."""
+
+    def __init__(self, *, decision: Decision, prepared: Prepared, claimed: Claimed | None) -> None:
+        self.decision = decision
+        self._prepared = prepared
+        self._claimed = claimed
+        self._receipt: Any = None
+        self._completed = False
+
+    @property
+    def arguments(self) -> Any:
+        """A fresh parse of the bytes that were decided about; changing it changes nothing else."""
+        action = self._prepared.action
+        return None if action is None else action.fresh_arguments()
+
+    @property
+    def claimed(self) -> Claimed | None:
+        """The claim on the effect; None for a call that claims nothing."""
+        return self._claimed
+
+    @property
+    def timeout_seconds(self) -> int:
+        """Deadline of the tool in seconds, from the compiled catalog."""
+        name = self._prepared.document["request"]["capability"]
+        return int(self._prepared.facts.capabilities[name]["timeout_seconds"])
+
+    @property
+    def completed(self) -> bool:
+        """The tool said that its effect happened."""
+        return self._completed
+
+    @property
+    def receipt(self) -> Any:
+        """What the tool returned, if it has."""
+        return self._receipt
+
+    def complete(self, receipt: Any = None) -> Any:
+        """Says that the effect happened, with the tool's JSON `receipt`, which a repeated call will be answered with.
+
+        Raises `InputError` when the receipt is not JSON; the effect is committed all the same.
+        """
+        self._completed = True
+        canonical_bytes(receipt)
+        self._receipt = receipt
+        return receipt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRunner:
+    """Carries out steps 1 to 4 and 6 for one gate."""
+
+    point: DecisionPoint
+    store: Store
+    evidence: EvidenceBuilder
+    clock_ms: Callable[[], int]
+    owner: Callable[[], str]
+
+    def enter(self, run: Run, call: Call) -> ToolCall:
+        """Steps 1 to 4. Raises `ActionBlocked` unless the call may run now, `AlreadyCommitted` when it already did."""
+        for _ in range(MAX_ROUNDS):
+            answer = self.ask(run, call)
+            if not answer.decision.allowed:
+                self._stop(run, call, answer)
+            prepared = answer.prepared
+            if prepared is None:
+                break
+            try:
+                claimed = self._claim(run, call, answer.decision, prepared)
+            except ConflictError as exc:
+                _logger.info("claim met a changed record (%s); deciding again", exc.code)
+                continue
+            except EvidenceError as exc:
+                raise ActionBlocked(refusal(exc, prepared)) from exc
+            return ToolCall(decision=answer.decision, prepared=prepared, claimed=claimed)
+        error = ConflictError(
+            "the records kept changing while the call was decided", code="claim_contended", hint="try again later"
+        )
+        raise ActionBlocked(refusal(error, None)) from error
+
+    def ask(self, run: Run, call: Call) -> Answer:
+        """Steps 1 and 2."""
+        return ask(
+            self.point,
+            run.agent_id,
+            lambda facts: self.evidence.tool_call(run, call, now_ms=self.clock_ms(), facts=facts),
+        )
+
+    def settle(self, call: ToolCall, status: EffectStatus) -> None:
+        """Step 6. Raises `ConflictError` (`lease_expired`) when the outcome came too late to be believed."""
+        if call.claimed is None:
+            return
+        effect = call.claimed.effect
+        self.store.settle(
+            effect.tenant_id,
+            principal_id=effect.principal_id,
+            capability=effect.capability,
+            business_key=effect.business_key,
+            fencing=effect.fencing,
+            owner=effect.owner,
+            status=status,
+            receipt=call.receipt if status is EffectStatus.COMMITTED else None,
+        )
+
+    def _stop(self, run: Run, call: Call, answer: Answer) -> None:
+        """Discharges the obligations of a refusal, then raises it."""
+        decision, prepared = answer.decision, answer.prepared
+        if prepared is None or not decision.decided:
+            raise ActionBlocked(decision)
+        try:
+            _refuse_unknown_obligations(decision)
+            if decision.obligation("return_receipt") is not None and prepared.effect is not None:
+                raise AlreadyCommitted(decision, prepared.effect.receipt)
+            approval_id = None
+            if decision.verdict is Verdict.REQUIRE_APPROVAL:
+                approval_id = self._request_approval(run, call, decision, prepared)
+            self._end_run(decision, prepared)
+        except ConflictError:
+            # Somebody else ended the run or asked first; the refusal stands either way.
+            raise ActionBlocked(decision) from None
+        except EvidenceError as exc:
+            raise ActionBlocked(refusal(exc, prepared)) from exc
+        raise ActionBlocked(decision, approval_id=approval_id)
+
+    def _end_run(self, decision: Decision, prepared: Prepared) -> None:
+        obligation = decision.obligation("end_run")
+        if obligation is None or prepared.run is None:
+            return
+        self.store.set_run_status(
+            prepared.run.tenant_id,
+            prepared.run.run_id,
+            expected_version=prepared.run.version,
+            status=RunStatus(obligation["status"]),
+            reason=",".join(decision.codes),
+        )
+
+    def _request_approval(self, run: Run, call: Call, decision: Decision, prepared: Prepared) -> str | None:
+        obligation = decision.obligation("request_approval")
+        action, facts = prepared.action, prepared.facts
+        if obligation is None or action is None or facts.bundle is None:
+            return None
+        if action.action_digest is None or action.intent_digest is None:
+            return None
+        principal = run.identity.principal_id or ""
+        request = ApprovalRequest(
+            tenant_id=run.identity.tenant_id or "",
+            run_id=run.run_id,
+            capability=call.capability,
+            contract_id=obligation["contract_id"],
+            contract_digest=obligation["contract_digest"],
+            action_digest=action.action_digest,
+            intent_digest=action.intent_digest,
+            principal_id=principal,
+            agent_id=run.agent_id,
+            session_id=run.session_id,
+            trace_id=run.trace_id,
+            requested_by=principal,
+            reason=call.reason or "",
+            bundle_version=facts.bundle["version"],
+            release_identity=facts.bundle["release_identity"],
+            view=redacted_view(action, list(facts.show_arguments.get(call.capability, []))),
+        )
+        return self.store.request_approval(request, max_wait_ms=obligation["max_wait_seconds"] * 1000).approval_id
+
+    def _claim(self, run: Run, call: Call, decision: Decision, prepared: Prepared) -> Claimed | None:
+        """Step 4. None only for a call whose decision asks for no claim and consumes nothing."""
+        _refuse_unknown_obligations(decision)
+        claim, consume = decision.obligation("claim_effect"), decision.obligation("consume_approval")
+        if claim is None and consume is None:
+            return None
+        action = prepared.action
+        if (
+            claim is None
+            or claim["lease_seconds"] <= 0
+            or action is None
+            or action.action_digest is None
+            or action.business_key is None
+            or prepared.run is None
+            or not call.idempotency_key
+        ):
+            raise EvidenceError("an obligation of the decision cannot be discharged", code="obligation_undischarged")
+        return self.store.claim(
+            Claim(
+                tenant_id=prepared.run.tenant_id,
+                run_id=prepared.run.run_id,
+                run_version=prepared.run.version,
+                principal_id=prepared.run.principal_id,
+                capability=call.capability,
+                business_key=action.business_key,
+                idempotency_key=call.idempotency_key,
+                action_digest=action.action_digest,
+                owner=self.owner(),
+                lease_ms=claim["lease_seconds"] * 1000 + LEASE_MARGIN_MS,
+                effect_version=None if prepared.effect is None else prepared.effect.version,
+                **_approval_of(consume),
+            )
+        )
+
+
+LEASE_MARGIN_MS = 5_000
+"""What a lease lasts beyond the tool's own deadline, in ms: time to settle."""
+
+
+def _approval_of(consume: Mapping[str, Any] | None) -> dict[str, Any]:
+    if consume is None:
+        return {}
+    if consume["approval_id"] is None or consume["version"] is None:
+        raise EvidenceError("an obligation of the decision cannot be discharged", code="obligation_undischarged")
+    return {"approval_id": consume["approval_id"], "approval_version": consume["version"]}
+
+
+def _refuse_unknown_obligations(decision: Decision) -> None:
+    for obligation in decision.obligations:
+        if obligation["type"] not in _DISCHARGED_AT_ENTRY:
+            raise StoreError("the decision has an obligation this gate does not know", code="obligation_unknown")

@@ -1,0 +1,236 @@
+"""Builds the input document: host context, request, records and digests, each in its own section (DESIGN 5.1).
+
+Reads the records and decides nothing. What could not be read is absent or null, and absence never helps the caller.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gate.canonical import canonical_bytes
+from gate.evidence.action import Action, freeze
+from gate.evidence.host import Call, Run
+from gate.evidence.votes import approval_facts, vote_facts
+from gate.pdp import Facts
+from gate.records import ApprovalRecord, EffectRecord, RunRecord, Store, StoredVote
+
+SCHEMA_VERSION = "gate-input/v1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A document and the records it was built from, with the versions a claim compares."""
+
+    document: Mapping[str, Any]
+    facts: Facts
+    run: RunRecord | None = None
+    action: Action | None = None
+    approval: ApprovalRecord | None = None
+    effect: EffectRecord | None = None
+
+    @property
+    def request_id(self) -> str:
+        """The id that the reply must echo."""
+        return str(self.document["request_id"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceBuilder:
+    """The policy information point of one gate."""
+
+    store: Store
+    environment: str
+    """Names the deployment (prod, staging); signed into every vote, so that approvals do not cross."""
+
+    def operation(
+        self, run: Run, *, checkpoint: str, operation: str, now_ms: int, facts: Facts, request: Mapping[str, Any]
+    ) -> Prepared:
+        """A document for anything but a tool call; `request` is what the model asked."""
+        record = self._run(run)
+        document = self._base(run, record, checkpoint=checkpoint, operation=operation, now_ms=now_ms)
+        return Prepared(document={**document, "request": dict(request)}, facts=facts, run=record)
+
+    def tool_call(self, run: Run, call: Call, *, now_ms: int, facts: Facts) -> Prepared:
+        """A document for `call`. Raises `InputError` for arguments without canonical form, `StoreError` when a record cannot be read."""
+        capability = facts.capabilities.get(call.capability)
+        contract = facts.contracts.get(call.capability)
+        action = freeze(run, call, bundle=facts.bundle, capability=capability)
+        record = self._run(run)
+        approval = self._approval(run, call, action, contract)
+        effect = self._effect(run, call, action)
+        document = self._base(run, record, checkpoint="tool_execution", operation="call_tool", now_ms=now_ms)
+        document["request"] = _request(call, action)
+        document["state"] |= {
+            "versions": _versions(facts, capability, contract),
+            "approval": approval_facts(approval, facts.reviewers),
+            "rejection": self._rejection(run, action),
+            "side_effect": _effect_facts(effect, action),
+            "idempotency": self._idempotency(run, call),
+        }
+        document["evidence"] = {
+            "arguments": {
+                "valid": action.arguments_valid,
+                "schema_digest": None if capability is None else capability["arguments_digest"],
+                "identified": action.identified,
+            }
+        }
+        document["digests"] = {
+            "action_digest": action.action_digest,
+            "intent_digest": action.intent_digest,
+            "arguments": action.arguments_digest,
+            "tool_definition": None,
+        }
+        return Prepared(
+            document=document, facts=facts, run=record, action=action, approval=approval, effect=effect
+        )
+
+    def approval_transition(
+        self, approval: ApprovalRecord, reviewer: Run, vote: StoredVote, *, transition: str, now_ms: int, facts: Facts
+    ) -> Prepared:
+        """A document for a reviewer's vote; `transition` is approve or reject."""
+        record = self.store.run(approval.tenant_id, approval.run_id)
+        document = self._base(reviewer, record, checkpoint="state", operation="approval_transition", now_ms=now_ms)
+        document["request"] = {"transition": transition}
+        document["state"]["approval"] = approval_facts(approval, facts.reviewers)
+        document["evidence"] = {"vote": vote_facts(vote, facts.reviewers)}
+        return Prepared(document=document, facts=facts, run=record, approval=approval)
+
+    def effect_transition(
+        self, effect: EffectRecord, operator: Run, *, outcome: str, evidence_ref: str, owner_fenced: bool, now_ms: int, facts: Facts
+    ) -> Prepared:
+        """A document for a reconciliation; `outcome` is committed, not_committed or partial."""
+        record = self.store.run(effect.tenant_id, effect.run_id)
+        document = self._base(operator, record, checkpoint="state", operation="effect_transition", now_ms=now_ms)
+        document["request"] = {"outcome": outcome}
+        document["state"]["side_effect"] = _effect_facts(effect, None)
+        document["evidence"] = {"reconciliation": {"evidence_ref": evidence_ref, "owner_fenced": owner_fenced}}
+        return Prepared(document=document, facts=facts, run=record, effect=effect)
+
+    def _base(
+        self, run: Run, record: RunRecord | None, *, checkpoint: str, operation: str, now_ms: int
+    ) -> dict[str, Any]:
+        identity = run.identity
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "checkpoint": checkpoint,
+            "request_id": secrets.token_hex(16),
+            "operation": operation,
+            "now_ms": now_ms,
+            "trace": {"trace_id": run.trace_id, "session_id": run.session_id, "run_id": run.run_id},
+            "agent": {"agent_id": run.agent_id, "environment": self.environment},
+            "identity": {
+                "tenant_id": identity.tenant_id,
+                "principal_id": identity.principal_id,
+                "authorization_mode": identity.authorization_mode,
+                "delegated_principal_id": identity.delegated_principal_id,
+                "delegated_scope": identity.delegated_scope,
+            },
+            "state": {"run": _run_facts(record)},
+        }
+
+    def _run(self, run: Run) -> RunRecord | None:
+        tenant = run.identity.tenant_id
+        return self.store.run(tenant, run.run_id) if tenant else None
+
+    def _approval(
+        self, run: Run, call: Call, action: Action, contract: Mapping[str, Any] | None
+    ) -> ApprovalRecord | None:
+        tenant = run.identity.tenant_id
+        if not tenant:
+            return None
+        if call.approval_id is not None:
+            # Loaded whatever it is for, so that a mismatch is seen and named.
+            return self.store.approval(tenant, call.approval_id)
+        if contract is None or action.action_digest is None:
+            return None
+        return self.store.approval_for(
+            tenant, action_digest=action.action_digest, contract_digest=contract["contract_digest"]
+        )
+
+    def _rejection(self, run: Run, action: Action) -> dict[str, Any] | None:
+        tenant, principal = run.identity.tenant_id, run.identity.principal_id
+        if not tenant or not principal or action.intent_digest is None:
+            return None
+        found = self.store.rejection_for(tenant, principal_id=principal, intent_digest=action.intent_digest)
+        if found is None:
+            return {"approval_id": None, "intent_digest": None}
+        return {"approval_id": found.approval_id, "intent_digest": found.intent_digest}
+
+    def _effect(self, run: Run, call: Call, action: Action) -> EffectRecord | None:
+        tenant, principal = run.identity.tenant_id, run.identity.principal_id
+        if not tenant or not principal or action.business_key is None:
+            return None
+        return self.store.effect(
+            tenant, principal_id=principal, capability=call.capability, business_key=action.business_key
+        )
+
+    def _idempotency(self, run: Run, call: Call) -> dict[str, Any] | None:
+        tenant, principal = run.identity.tenant_id, run.identity.principal_id
+        if not tenant or not principal or not call.idempotency_key:
+            return None
+        found = self.store.idempotency(
+            tenant, principal_id=principal, capability=call.capability, idempotency_key=call.idempotency_key
+        )
+        if found is None:
+            return {"idempotency_key": None, "action_digest": None}
+        return {"idempotency_key": found.idempotency_key, "action_digest": found.action_digest}
+
+
+def _request(call: Call, action: Action) -> dict[str, Any]:
+    request: dict[str, Any] = {
+        "capability": call.capability,
+        "idempotency_key": call.idempotency_key,
+        "resource": call.resource,
+        "reason": call.reason,
+    }
+    if action.argument_bytes is not None:
+        request["arguments"] = action.fresh_arguments()
+    # Text that no JSON reader could carry is refused here, before anybody hashes or sends it.
+    canonical_bytes(request)
+    return request
+
+
+def _run_facts(record: RunRecord | None) -> dict[str, Any] | None:
+    if record is None:
+        return None
+    return {
+        "run_id": record.run_id,
+        "status": str(record.status),
+        "tenant_id": record.tenant_id,
+        "principal_id": record.principal_id,
+        "agent_id": record.agent_id,
+        "session_id": record.session_id,
+        "version": record.version,
+    }
+
+
+def _versions(
+    facts: Facts, capability: Mapping[str, Any] | None, contract: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    bundle = facts.bundle or {}
+    return {
+        "bundle_version": bundle.get("version"),
+        "release_identity": bundle.get("release_identity"),
+        "capability_version": None if capability is None else capability["capability_version"],
+        "contract_digest": None if contract is None else contract["contract_digest"],
+    }
+
+
+def _effect_facts(effect: EffectRecord | None, action: Action | None) -> dict[str, Any] | None:
+    if effect is None:
+        # Without a business key nothing was looked up, and "no row" would be a guess.
+        known = action is not None and action.business_key is not None
+        return {"status": "not_started", "business_key": action.business_key} if known and action else None
+    return {
+        "status": str(effect.status),
+        "capability": effect.capability,
+        "business_key": effect.business_key,
+        "idempotency_key": effect.idempotency_key,
+        "action_digest": effect.action_digest,
+        "lease_expires_at_ms": effect.lease_expires_at_ms,
+        "attempt": effect.attempt,
+        "version": effect.version,
+    }

@@ -1,0 +1,64 @@
+"""What the host vouches for and what the model asked: the two halves of a call, kept apart by type.
+
+Pure. Nothing here comes from a context window except `Call`, and only `Call` becomes `input.request`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any, Final
+
+
+class Absent(Enum):
+    """The type of `ABSENT`."""
+
+    ABSENT = "absent"
+
+
+ABSENT: Final = Absent.ABSENT
+"""No arguments were passed at all: not the same action as null or `{}` (DESIGN 5.3)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Who acts for whom, from the host's verified context, never from the model."""
+
+    tenant_id: str | None
+    principal_id: str | None
+    authorization_mode: str = "platform_owned"
+    """platform_owned, user_delegated or human_approved."""
+    delegated_principal_id: str | None = None
+    """Required with user_delegated."""
+    delegated_scope: str | None = None
+    """Required with user_delegated."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """The host's handle on one agent run. Its state is read from the records at every call."""
+
+    agent_id: str
+    session_id: str
+    run_id: str
+    trace_id: str
+    identity: Identity
+
+    def as_identity(self, identity: Identity) -> Run:
+        """The same run asked for by `identity`; the policies refuse when the run belongs to another."""
+        return replace(self, identity=identity)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One tool call as the model asked for it. UNTRUSTED."""
+
+    capability: str
+    arguments: Any = ABSENT
+    idempotency_key: str | None = None
+    """Names the intent; the same intent keeps its key over retries."""
+    reason: str | None = None
+    """What a reviewer is told; required when the approval contract lists it."""
+    resource: str | None = None
+    approval_id: str | None = None
+    """Approval the host says this call is under; without it the approval is found by digest."""

@@ -1,0 +1,175 @@
+"""The claim: one transaction in which everything the decision read still holds, and the effect is taken.
+
+Opens no transaction and decides nothing: each step compares and refuses. The approval is consumed here,
+before the effect, so a crash afterwards leaves it spent and the outcome unknown.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, insert, select, update
+
+from gate.errors import InputError
+from gate.records import approvals, checks, effects, runs
+from gate.records.database import now_ms
+from gate.records.effects import EffectKey
+from gate.records.model import ApprovalStatus, Claim, Claimed, EffectStatus, RunStatus
+from gate.records.tables import APPROVAL_CONSUMPTIONS, EFFECTS, IDEMPOTENCY
+
+
+def checked(claim: Claim) -> EffectKey:
+    """The effect's key, after every field of the claim was looked at. Raises `InputError`."""
+    for field in ("run_id", "idempotency_key", "owner"):
+        checks.name(field, getattr(claim, field))
+    checks.digest("action_digest", claim.action_digest)
+    checks.whole("run_version", claim.run_version, low=1)
+    checks.whole("lease_ms", claim.lease_ms, low=1, high=checks.MAX_SPAN_MS)
+    if claim.effect_version is not None:
+        checks.whole("effect_version", claim.effect_version, low=1)
+    if (claim.approval_id is None) != (claim.approval_version is None):
+        raise InputError("an approval is claimed by its id and its version", code="record_field_invalid")
+    if claim.approval_id is not None:
+        checks.name("approval_id", claim.approval_id)
+        checks.whole("approval_version", claim.approval_version, low=1)
+    return EffectKey.checked(claim.tenant_id, claim.principal_id, claim.capability, claim.business_key)
+
+
+def claim(tx: Connection, wanted: Claim, key: EffectKey) -> Claimed:
+    """1 run, 2 approval, 3 idempotency key, 4 effect: compared with what was read, then all taken together.
+
+    Raises `ConflictError`: `run_unknown`, `run_not_running`, `run_changed`, `approval_unknown`,
+    `approval_consumed`, `approval_not_approved`, `approval_changed`, `approval_digest_mismatch`,
+    `approval_expired`, `idempotency_conflict`, `claim_lost`.
+    """
+    _check_run(runs.locked(tx, key.tenant_id, wanted.run_id), wanted)
+    now = now_ms(tx)
+    approval = _check_approval(tx, wanted, now)
+    _use_idempotency_key(tx, wanted, now)
+    fencing = _take_effect(tx, wanted, key, now)
+    if approval is not None:
+        _consume(tx, wanted, approval, fencing, now)
+    fields: dict[str, Any] = {
+        **key.event_fields(),
+        "action_digest": wanted.action_digest,
+        "approval_id": wanted.approval_id,
+        "fencing": fencing,
+        "status": EffectStatus.IN_FLIGHT.value,
+    }
+    runs.append(tx, key.tenant_id, wanted.run_id, "effect_claimed", fields)
+    taken = effects.find(tx, key)
+    if taken is None:
+        raise checks.conflict("claim_lost", "the effect could not be claimed")
+    return Claimed(taken)
+
+
+def _check_run(run: RowMapping, wanted: Claim) -> None:
+    if run["status"] != RunStatus.RUNNING:
+        raise checks.conflict(
+            "run_not_running", f"the run is {run['status']}", "resume it or start a new run"
+        )
+    if run["version"] != wanted.run_version:
+        raise checks.conflict("run_changed", "the run was changed after the decision")
+
+
+def _check_approval(tx: Connection, wanted: Claim, now: int) -> RowMapping | None:
+    if wanted.approval_id is None:
+        return None
+    row = approvals.locked(tx, wanted.tenant_id, wanted.approval_id)
+    again = "ask for a new approval"
+    query = select(APPROVAL_CONSUMPTIONS.c.approval_id).where(
+        APPROVAL_CONSUMPTIONS.c.tenant_id == wanted.tenant_id,
+        APPROVAL_CONSUMPTIONS.c.approval_id == wanted.approval_id,
+    )
+    # The append-only row counts too: a status that was set back does not make an approval new.
+    if row["status"] == ApprovalStatus.CONSUMED or tx.execute(query).first() is not None:
+        raise checks.conflict("approval_consumed", "the approval has been used already", again)
+    if row["status"] != ApprovalStatus.APPROVED:
+        raise checks.conflict("approval_not_approved", f"the approval is {row['status']}", again)
+    if row["version"] != wanted.approval_version:
+        raise checks.conflict("approval_changed", "the approval was changed after the decision")
+    if row["action_digest"] != wanted.action_digest:
+        raise checks.conflict("approval_digest_mismatch", "the approval is for another action", again)
+    if row["expires_at_ms"] <= now:
+        raise checks.conflict("approval_expired", "the approval has expired", again)
+    return row
+
+
+def _use_idempotency_key(tx: Connection, wanted: Claim, now: int) -> None:
+    used = effects.find_idempotency(
+        tx,
+        wanted.tenant_id,
+        principal_id=wanted.principal_id,
+        capability=wanted.capability,
+        idempotency_key=wanted.idempotency_key,
+    )
+    if used is None:
+        tx.execute(
+            insert(IDEMPOTENCY).values(
+                tenant_id=wanted.tenant_id,
+                principal_id=wanted.principal_id,
+                capability=wanted.capability,
+                idempotency_key=wanted.idempotency_key,
+                action_digest=wanted.action_digest,
+                run_id=wanted.run_id,
+                first_used_at_ms=now,
+            )
+        )
+    elif used.action_digest != wanted.action_digest:
+        raise checks.conflict(
+            "idempotency_conflict", "the idempotency key was used for another action", "use a new key"
+        )
+
+
+def _take_effect(tx: Connection, wanted: Claim, key: EffectKey, now: int) -> int:
+    """The fencing number of the claim."""
+    taken: dict[str, Any] = {
+        "status": EffectStatus.IN_FLIGHT.value,
+        "idempotency_key": wanted.idempotency_key,
+        "action_digest": wanted.action_digest,
+        "run_id": wanted.run_id,
+        "owner": wanted.owner,
+        "lease_expires_at_ms": now + wanted.lease_ms,
+        "receipt": None,
+        "evidence_ref": None,
+        "updated_at_ms": now,
+    }
+    row = effects.find_row(tx, key)
+    if row is None and wanted.effect_version is None:
+        new = {**taken, "late_receipt": None, "fencing": 1, "attempt": 1, "version": 1}
+        tx.execute(
+            insert(EFFECTS).values(
+                tenant_id=key.tenant_id,
+                principal_id=key.principal_id,
+                capability=key.capability,
+                business_key=key.business_key,
+                **new,
+            )
+        )
+        return 1
+    if (
+        row is None
+        or row["version"] != wanted.effect_version
+        or row["status"] != EffectStatus.FAILED_BEFORE_EFFECT
+    ):
+        raise checks.conflict("claim_lost", "the effect was claimed or changed by somebody else")
+    fencing = int(row["fencing"]) + 1
+    again = {**taken, "fencing": fencing, "attempt": row["attempt"] + 1, "version": row["version"] + 1}
+    tx.execute(update(EFFECTS).where(*effects.matches(key)).values(again))
+    return fencing
+
+
+def _consume(tx: Connection, wanted: Claim, approval: RowMapping, fencing: int, now: int) -> None:
+    tx.execute(
+        insert(APPROVAL_CONSUMPTIONS).values(
+            tenant_id=wanted.tenant_id,
+            approval_id=wanted.approval_id,
+            run_id=wanted.run_id,
+            principal_id=wanted.principal_id,
+            capability=wanted.capability,
+            business_key=wanted.business_key,
+            fencing=fencing,
+            consumed_at_ms=now,
+        )
+    )
+    approvals.mark_consumed(tx, approval)

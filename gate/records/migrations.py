@@ -1,0 +1,148 @@
+"""The schema of the store and its versions: a forward-only list of steps, all in one transaction.
+
+A released step is never edited; a change is a new step. The DDL is the part that SQLite and PostgreSQL share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, func, inspect, select
+
+from gate.errors import StoreError
+from gate.records.database import Database, now_ms
+from gate.records.tables import SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step from the version before to `version`."""
+
+    version: int
+    summary: str
+    statements: tuple[str, ...]
+
+
+_INITIAL = (
+    """CREATE TABLE runs (
+        tenant_id TEXT NOT NULL, run_id TEXT NOT NULL, agent_id TEXT NOT NULL, principal_id TEXT NOT NULL,
+        session_id TEXT NOT NULL, trace_id TEXT NOT NULL, authorization_mode TEXT NOT NULL,
+        delegated_principal_id TEXT, delegated_scope TEXT,
+        status TEXT NOT NULL CHECK (status IN ('running', 'paused', 'completed', 'cancelled', 'stopped')),
+        status_reason TEXT NOT NULL, version BIGINT NOT NULL CHECK (version >= 1),
+        head_seq BIGINT NOT NULL CHECK (head_seq >= 0), head_hash TEXT NOT NULL,
+        PRIMARY KEY (tenant_id, run_id))""",
+    """CREATE TABLE events (
+        tenant_id TEXT NOT NULL, run_id TEXT NOT NULL, seq BIGINT NOT NULL, prev_hash TEXT NOT NULL,
+        hash TEXT NOT NULL, event_type TEXT NOT NULL, payload TEXT NOT NULL, at_ms BIGINT NOT NULL,
+        PRIMARY KEY (tenant_id, run_id, seq), UNIQUE (tenant_id, run_id, prev_hash),
+        FOREIGN KEY (tenant_id, run_id) REFERENCES runs (tenant_id, run_id))""",
+    """CREATE TABLE approvals (
+        tenant_id TEXT NOT NULL, approval_id TEXT NOT NULL, ordinal BIGINT NOT NULL, run_id TEXT NOT NULL,
+        status TEXT NOT NULL CHECK (status IN
+            ('pending', 'approved', 'rejected', 'expired', 'revoked', 'consumed', 'cancelled')),
+        status_reason TEXT NOT NULL, capability TEXT NOT NULL, contract_id TEXT NOT NULL,
+        contract_digest TEXT NOT NULL, action_digest TEXT NOT NULL, intent_digest TEXT NOT NULL,
+        nonce TEXT NOT NULL, principal_id TEXT NOT NULL, agent_id TEXT NOT NULL, session_id TEXT NOT NULL,
+        trace_id TEXT NOT NULL, requested_by TEXT NOT NULL, reason TEXT NOT NULL,
+        bundle_version TEXT NOT NULL,
+        release_identity TEXT NOT NULL, view TEXT NOT NULL, created_at_ms BIGINT NOT NULL,
+        expires_at_ms BIGINT NOT NULL, version BIGINT NOT NULL CHECK (version >= 1),
+        PRIMARY KEY (tenant_id, approval_id), UNIQUE (tenant_id, ordinal), UNIQUE (tenant_id, nonce),
+        FOREIGN KEY (tenant_id, run_id) REFERENCES runs (tenant_id, run_id))""",
+    """CREATE UNIQUE INDEX approvals_one_open ON approvals (tenant_id, action_digest, contract_digest)
+        WHERE status IN ('pending', 'approved')""",
+    """CREATE INDEX approvals_by_action ON approvals (tenant_id, action_digest, contract_digest, ordinal)""",
+    """CREATE INDEX approvals_rejected ON approvals (tenant_id, principal_id, intent_digest, ordinal)
+        WHERE status = 'rejected'""",
+    """CREATE INDEX approvals_by_status ON approvals (tenant_id, status, ordinal)""",
+    """CREATE TABLE approval_votes (
+        tenant_id TEXT NOT NULL, approval_id TEXT NOT NULL, vote_no BIGINT NOT NULL,
+        payload_digest TEXT NOT NULL, payload TEXT NOT NULL, signature TEXT NOT NULL,
+        cast_at_ms BIGINT NOT NULL,
+        PRIMARY KEY (tenant_id, approval_id, vote_no), UNIQUE (tenant_id, approval_id, payload_digest),
+        FOREIGN KEY (tenant_id, approval_id) REFERENCES approvals (tenant_id, approval_id))""",
+    """CREATE TABLE effects (
+        tenant_id TEXT NOT NULL, principal_id TEXT NOT NULL, capability TEXT NOT NULL,
+        business_key TEXT NOT NULL, status TEXT NOT NULL CHECK (status IN ('in_flight',
+            'side_effect_committed', 'side_effect_unknown', 'partial_side_effect', 'failed_before_effect')),
+        idempotency_key TEXT NOT NULL, action_digest TEXT NOT NULL, run_id TEXT NOT NULL, owner TEXT NOT NULL,
+        fencing BIGINT NOT NULL CHECK (fencing >= 1), attempt BIGINT NOT NULL CHECK (attempt >= 1),
+        lease_expires_at_ms BIGINT NOT NULL, receipt TEXT, late_receipt TEXT, evidence_ref TEXT,
+        version BIGINT NOT NULL CHECK (version >= 1), updated_at_ms BIGINT NOT NULL,
+        PRIMARY KEY (tenant_id, principal_id, capability, business_key),
+        FOREIGN KEY (tenant_id, run_id) REFERENCES runs (tenant_id, run_id))""",
+    """CREATE INDEX effects_by_status ON effects (tenant_id, status, updated_at_ms)""",
+    """CREATE TABLE approval_consumptions (
+        tenant_id TEXT NOT NULL, approval_id TEXT NOT NULL, run_id TEXT NOT NULL, principal_id TEXT NOT NULL,
+        capability TEXT NOT NULL, business_key TEXT NOT NULL, fencing BIGINT NOT NULL,
+        consumed_at_ms BIGINT NOT NULL, PRIMARY KEY (tenant_id, approval_id),
+        FOREIGN KEY (tenant_id, approval_id) REFERENCES approvals (tenant_id, approval_id))""",
+    """CREATE TABLE idempotency_keys (
+        tenant_id TEXT NOT NULL, principal_id TEXT NOT NULL, capability TEXT NOT NULL,
+        idempotency_key TEXT NOT NULL, action_digest TEXT NOT NULL, run_id TEXT NOT NULL,
+        first_used_at_ms BIGINT NOT NULL, PRIMARY KEY (tenant_id, principal_id, capability, idempotency_key),
+        FOREIGN KEY (tenant_id, run_id) REFERENCES runs (tenant_id, run_id))""",
+)
+
+MIGRATIONS: tuple[Migration, ...] = (
+    Migration(1, "runs, events, approvals, votes, consumptions, effects, idempotency keys", _INITIAL),
+)
+
+LATEST = MIGRATIONS[-1].version
+"""The schema version this code reads and writes."""
+
+_VERSION_TABLE = (
+    "CREATE TABLE schema_version (version BIGINT NOT NULL PRIMARY KEY, applied_at_ms BIGINT NOT NULL)"
+)
+
+
+def migrate(database: Database) -> None:
+    """Brings the database to `LATEST`.
+
+    Raises `StoreError`: `store_schema_newer` for a database from a newer gate, `store_foreign` for one that
+    holds something else, `store_read_only` when a step is needed and cannot be taken.
+    """
+    with database.read() as connection:
+        found = current_version(connection)
+    if found == LATEST:
+        return
+    with database.write() as connection:
+        # Read again: another process may have taken the step while this one waited for the lock.
+        found = current_version(connection)
+        if found == 0:
+            connection.exec_driver_sql(_VERSION_TABLE)
+        for migration in MIGRATIONS:
+            if migration.version > found:
+                for statement in migration.statements:
+                    connection.exec_driver_sql(statement)
+                connection.execute(
+                    SCHEMA_VERSION.insert().values(
+                        version=migration.version, applied_at_ms=now_ms(connection)
+                    )
+                )
+
+
+def current_version(connection: Connection) -> int:
+    """The version of the schema in the database, 0 for an empty one. Raises as `migrate` does."""
+    tables = set(inspect(connection).get_table_names())
+    if not tables:
+        return 0
+    if SCHEMA_VERSION.name not in tables:
+        raise StoreError(
+            "the database holds something else than gate records",
+            code="store_foreign",
+            hint="give the store a file of its own",
+        )
+    found = connection.execute(select(func.max(SCHEMA_VERSION.c.version))).scalar_one()
+    if type(found) is not int or found < 1:
+        raise StoreError(
+            "the database does not say which schema it has", code="store_corrupt", hint="restore a copy"
+        )
+    if found > LATEST:
+        raise StoreError(
+            f"the database has schema version {found}, this gate knows up to {LATEST}",
+            code="store_schema_newer",
+            hint="install the newer gate that wrote it",
+        )
+    return found

@@ -1,0 +1,250 @@
+"""The records of the store as values: closed sets of statuses, their legal moves, one frozen class a record.
+
+Pure: nothing here reads or writes a database, and no record carries a raw argument value or a secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+Json = Any
+"""Whatever `gate.canonical` accepts: dict, list, str, int, float, bool or None."""
+
+
+class RunStatus(StrEnum):
+    """The closed set of run statuses."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+    STOPPED = "stopped"
+
+
+class ApprovalStatus(StrEnum):
+    """The closed set of approval statuses."""
+
+    PENDING = "pending"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+    CONSUMED = "consumed"
+    CANCELLED = "cancelled"
+
+
+class EffectStatus(StrEnum):
+    """The closed set of side-effect statuses; `not_started` is the absence of a row and is never stored."""
+
+    NOT_STARTED = "not_started"
+    IN_FLIGHT = "in_flight"
+    COMMITTED = "side_effect_committed"
+    UNKNOWN = "side_effect_unknown"
+    PARTIAL = "partial_side_effect"
+    FAILED_BEFORE_EFFECT = "failed_before_effect"
+
+
+class ReconcileOutcome(StrEnum):
+    """What a person found out about an effect whose outcome was unknown."""
+
+    COMMITTED = "committed"
+    NOT_COMMITTED = "not_committed"
+    PARTIAL = "partial"
+
+
+_CLOSED = frozenset({RunStatus.COMPLETED, RunStatus.CANCELLED, RunStatus.STOPPED})
+
+RUN_MOVES: Mapping[RunStatus, frozenset[RunStatus]] = {
+    RunStatus.RUNNING: _CLOSED | {RunStatus.PAUSED},
+    RunStatus.PAUSED: _CLOSED | {RunStatus.RUNNING},
+    RunStatus.COMPLETED: frozenset(),
+    RunStatus.CANCELLED: frozenset(),
+    RunStatus.STOPPED: frozenset(),
+}
+"""Statuses a run may move to, by the status it has."""
+
+VOTE_MOVES: frozenset[ApprovalStatus] = frozenset(
+    {ApprovalStatus.PENDING, ApprovalStatus.APPROVED, ApprovalStatus.REJECTED}
+)
+"""Statuses a vote may leave a pending approval in."""
+
+APPROVAL_MOVES: Mapping[ApprovalStatus, frozenset[ApprovalStatus]] = {
+    ApprovalStatus.PENDING: frozenset({ApprovalStatus.EXPIRED, ApprovalStatus.CANCELLED}),
+    ApprovalStatus.APPROVED: frozenset({ApprovalStatus.EXPIRED, ApprovalStatus.REVOKED}),
+}
+"""Moves without a vote or a claim: only a vote approves or rejects, only a claim consumes."""
+
+SETTLED: frozenset[EffectStatus] = frozenset(
+    {EffectStatus.COMMITTED, EffectStatus.UNKNOWN, EffectStatus.PARTIAL, EffectStatus.FAILED_BEFORE_EFFECT}
+)
+"""Statuses a claimed effect may settle to."""
+
+RECONCILED: Mapping[ReconcileOutcome, EffectStatus] = {
+    ReconcileOutcome.COMMITTED: EffectStatus.COMMITTED,
+    ReconcileOutcome.NOT_COMMITTED: EffectStatus.FAILED_BEFORE_EFFECT,
+    ReconcileOutcome.PARTIAL: EffectStatus.PARTIAL,
+}
+"""Status of an effect after a reconciliation, by its outcome."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """One agent run. `version` grows by one with every change of status, not with events."""
+
+    tenant_id: str
+    run_id: str
+    agent_id: str
+    principal_id: str
+    session_id: str
+    trace_id: str
+    authorization_mode: str
+    delegated_principal_id: str | None = None
+    delegated_scope: str | None = None
+    status: RunStatus = RunStatus.RUNNING
+    version: int = 1
+    status_reason: str = ""
+    """Why the status last changed, in the words of whoever changed it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVote:
+    """A reviewer's signed vote as it was handed in; it means nothing until `votes.verify` has read it."""
+
+    payload: bytes
+    """The canonical bytes that were signed."""
+    signature: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRequest:
+    """What is asked for when a new approval is needed; the store adds id, nonce, times and status."""
+
+    tenant_id: str
+    run_id: str
+    capability: str
+    contract_id: str
+    contract_digest: str
+    action_digest: str
+    intent_digest: str
+    principal_id: str
+    agent_id: str
+    session_id: str
+    trace_id: str
+    requested_by: str
+    reason: str
+    bundle_version: str
+    release_identity: str
+    view: Mapping[str, Any]
+    """The redacted arguments a reviewer sees; a JSON object."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRecord:
+    """One approval request and what became of it. A status alone approves nothing: the signed votes do."""
+
+    tenant_id: str
+    approval_id: str
+    run_id: str
+    status: ApprovalStatus
+    capability: str
+    contract_id: str
+    contract_digest: str
+    action_digest: str
+    intent_digest: str
+    nonce: str
+    principal_id: str
+    agent_id: str
+    session_id: str
+    trace_id: str
+    requested_by: str
+    reason: str
+    bundle_version: str
+    release_identity: str
+    view: Mapping[str, Any]
+    created_at_ms: int
+    expires_at_ms: int
+    """From this millisecond of the database clock on the approval is worth nothing."""
+    version: int
+    votes: tuple[StoredVote, ...] = ()
+    """In the order they were cast."""
+    status_reason: str = ""
+    """Why the status last changed, in the words of whoever changed it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectRecord:
+    """The ledger's row for one business key: at most one side effect in the world."""
+
+    tenant_id: str
+    principal_id: str
+    capability: str
+    business_key: str
+    status: EffectStatus
+    idempotency_key: str
+    action_digest: str
+    run_id: str
+    owner: str
+    fencing: int
+    """Grows with every claim and reconciliation; a worker that holds an older one cannot settle."""
+    attempt: int
+    lease_expires_at_ms: int
+    """From this millisecond of the database clock on, `in_flight` reads as `side_effect_unknown`."""
+    receipt: Json | None
+    evidence_ref: str | None
+    version: int
+    late_receipt: Json | None = None
+    """A receipt that came after the lease ran out: evidence for a reconciliation, not an outcome."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdempotencyRecord:
+    """What an idempotency key was first used for; never changed."""
+
+    idempotency_key: str
+    action_digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """Everything a decision relied on, to be compared again inside the transaction that claims the effect."""
+
+    tenant_id: str
+    run_id: str
+    run_version: int
+    principal_id: str
+    capability: str
+    business_key: str
+    idempotency_key: str
+    action_digest: str
+    owner: str
+    """Who will run the effect; unique to one attempt of one process."""
+    lease_ms: int
+    effect_version: int | None = None
+    """Version of the effect row that was read; None when there was none."""
+    approval_id: str | None = None
+    approval_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """The won claim; its `effect` carries the fencing number that `settle` asks for."""
+
+    effect: EffectRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One link of the hash chain of a run; `payload` holds ids, digests and statuses only."""
+
+    tenant_id: str
+    run_id: str
+    seq: int
+    """1-based, without gaps."""
+    prev_hash: str
+    hash: str
+    event_type: str
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    at_ms: int = 0

@@ -1,0 +1,8 @@
+"""What happens to a compiled bundle: golden cases, build."""
+
+from __future__ import annotations
+
+from gate.release.build import BuildError, Built, build, require_checked_in
+from gate.release.golden import CaseResult, case_document, run_cases
+
+__all__ = ["BuildError", "Built", "CaseResult", "build", "case_document", "require_checked_in", "run_cases"]

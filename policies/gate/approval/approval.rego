@@ -1,0 +1,245 @@
+# METADATA
+# title: An approval is for one frozen action
+# description: >-
+#   bound by digest to the exact action, to tenant, principal, session, bundle version and release; signed by
+#   reviewers whom the contract names; live; consumed once. A row that says approved approves nothing by itself
+package gate.approval
+
+import data.gate.approval.votes
+import data.gate.capability
+import data.gate.effect
+import data.gate.finding
+import data.gate.router
+
+findings contains finding.new("approval_contract_missing", "deny", "gate.approval", "", "") if {
+	needed
+	not _contract_stated
+}
+
+findings contains finding.new("approval_request_incomplete", "deny", "gate.approval", "", "") if {
+	needed
+	_contract_stated
+	not _request_complete
+}
+
+findings contains finding.new("approval_rejected", "deny", "gate.approval", "", "") if {
+	needed
+	not _not_rejected
+}
+
+findings contains finding.new("approval_missing", "require_approval", "gate.approval", "", "") if {
+	needed
+	not _recorded
+}
+
+findings contains finding.new("approval_pause_not_allowed", "deny", "gate.approval", "", "") if {
+	needed
+	_contract_stated
+	not _granted
+	not _pause_allowed
+}
+
+findings contains finding.new("approval_pending", "require_approval", "gate.approval", "", "") if {
+	needed
+	_pending
+	not _expired
+}
+
+findings contains finding.new("approval_consumed", "require_approval", "gate.approval", "", "") if {
+	needed
+	_consumed
+}
+
+findings contains finding.new("approval_revoked", "require_approval", "gate.approval", "", "") if {
+	needed
+	_revoked
+}
+
+findings contains finding.new("approval_cancelled", "require_approval", "gate.approval", "", "") if {
+	needed
+	_cancelled
+}
+
+findings contains finding.new("approval_status_unknown", "deny", "gate.approval", "", "") if {
+	needed
+	_recorded
+	not _status_known
+}
+
+findings contains finding.new("approval_expired", "require_approval", "gate.approval", "", "") if {
+	needed
+	_recorded
+	_expired
+}
+
+findings contains finding.new("approval_expired", "deny", "gate.approval.on_expiry", "", "") if {
+	ends_run_on_expiry
+}
+
+findings contains finding.new("approval_digest_mismatch", "require_approval", "gate.approval", "", "") if {
+	needed
+	_recorded
+	not _for_this_action
+}
+
+findings contains finding.new("approval_contract_mismatch", "require_approval", "gate.approval", "", "") if {
+	needed
+	_recorded
+	not _under_this_contract
+}
+
+findings contains finding.new("approval_binding_mismatch", "require_approval", "gate.approval", "", "") if {
+	needed
+	_recorded
+	not _bound
+}
+
+findings contains finding.new("approval_signature_invalid", "require_approval", "gate.approval", "", "") if {
+	needed
+	_claims_approval
+	not votes.all_signed
+}
+
+findings contains finding.new("approval_reviewer_invalid", "require_approval", "gate.approval", "", "") if {
+	needed
+	_claims_approval
+	not votes.all_may_review
+}
+
+findings contains finding.new("approval_self_approved", "require_approval", "gate.approval", "", "") if {
+	needed
+	_claims_approval
+	not votes.all_independent
+}
+
+findings contains finding.new("approval_quorum_not_met", "require_approval", "gate.approval", "", "") if {
+	needed
+	_claims_approval
+	not _quorum_met
+}
+
+# METADATA
+# title: The call needs an approval
+# description: >-
+#   unless the capability is known to need none. A call that already happened is answered with its receipt and
+#   needs no second approval
+needed if {
+	capability.calling
+	router.catalogued
+	not effect.replay
+	not _needs_none
+}
+
+# METADATA
+# title: The run ends because its approval expired
+ends_run_on_expiry if {
+	needed
+	_recorded
+	_expired
+	_for_this_action
+	not _may_ask_again
+	not _of_another_run
+}
+
+_needs_none if {
+	router.capability.approval == "none"
+	router.capability.risk_tier in {"low", "medium", "high"}
+	not _contract_stated
+}
+
+_contract_stated if is_string(router.contract.contract_digest)
+
+_may_ask_again if router.contract.runtime_controls.on_expiry == "request_again"
+
+# The approval ran out in an earlier run of the session; that run has ended already.
+_of_another_run if {
+	is_string(input.state.approval.run_id)
+	is_string(input.trace.run_id)
+	input.state.approval.run_id != input.trace.run_id
+}
+
+_pause_allowed if router.contract.runtime_controls.pause_allowed == true
+
+_recorded if {
+	is_string(input.state.approval.approval_id)
+	is_number(input.state.approval.version)
+}
+
+_not_rejected if {
+	is_null(input.state.rejection.approval_id)
+	not _status_rejected
+}
+
+_status_rejected if input.state.approval.status == "rejected"
+
+_pending if input.state.approval.status == "pending"
+
+_consumed if input.state.approval.status == "consumed"
+
+_revoked if input.state.approval.status == "revoked"
+
+_cancelled if input.state.approval.status == "cancelled"
+
+_claims_approval if input.state.approval.status == "approved"
+
+# What a pause would be waited for is already there.
+_granted if {
+	_claims_approval
+	not _expired
+}
+
+_status_known if input.state.approval.status in {
+	"pending", "approved", "rejected", "expired", "revoked", "consumed", "cancelled",
+}
+
+_expired if input.state.approval.status == "expired"
+
+_expired if {
+	input.state.approval.status in {"pending", "approved"}
+	not _before_expiry
+}
+
+_before_expiry if {
+	is_number(input.now_ms)
+	is_number(input.state.approval.expires_at_ms)
+	input.now_ms < input.state.approval.expires_at_ms
+}
+
+_for_this_action if {
+	is_string(input.digests.action_digest)
+	input.state.approval.action_digest == input.digests.action_digest
+}
+
+_under_this_contract if input.state.approval.contract_digest == router.contract.contract_digest
+
+_bound if {
+	input.state.approval.tenant_id == input.identity.tenant_id
+	input.state.approval.principal_id == input.identity.principal_id
+	input.state.approval.session_id == input.trace.session_id
+	input.state.approval.agent_id == input.agent.agent_id
+	input.state.approval.capability == router.capability_name
+	input.state.approval.bundle_version == router.bundle.version
+	input.state.approval.release_identity == router.bundle.release_identity
+}
+
+_quorum_met if count(votes.approving) >= router.contract.quorum
+
+_request_complete if {
+	count(router.contract.request_fields) == count([f |
+		some f in router.contract.request_fields
+		is_string(_request_fields[f])
+		trim_space(_request_fields[f]) != ""
+	])
+}
+
+_request_fields["trace_id"] := input.trace.trace_id
+
+_request_fields["session_id"] := input.trace.session_id
+
+_request_fields["idempotency_key"] := input.request.idempotency_key
+
+_request_fields["requested_by"] := input.identity.principal_id
+
+_request_fields["reason"] := input.request.reason
+
+_request_fields["tool_arguments_redacted"] := input.digests.arguments

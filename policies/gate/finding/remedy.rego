@@ -1,0 +1,67 @@
+package gate.finding
+
+# METADATA
+# title: What a person can do about a reason code
+# description: prose for people; no decision depends on it, and a code without an entry has an empty remedy
+remedies := {
+	"agent_identity_missing": "the host must state agent.agent_id",
+	"agent_not_governed": "add the agent to bundle.yaml applies_to.agent_ids of the bundle that should govern it",
+	"approval_binding_mismatch": "ask for an approval under this tenant, principal, session and release",
+	"approval_cancelled": "ask for a new approval",
+	"approval_consumed": "one approval is for one execution; ask for a new one",
+	"approval_contract_mismatch": "the approval contract changed since; ask for a new approval",
+	"approval_contract_missing": "write an approval contract for the capability",
+	"approval_digest_mismatch": "the approval is for another action; ask for an approval of exactly this one",
+	"approval_expired": "ask for a new approval; equality with the expiry counts as expired",
+	"approval_missing": "no stored approval for this action; a reviewer must approve it",
+	"approval_pause_not_allowed": "the contract lets no run wait; the approval must exist before the call",
+	"approval_pending": "wait for a reviewer to decide",
+	"approval_quorum_not_met": "reviewers named by the contract must sign until the quorum is met",
+	"approval_rejected": "a reviewer rejected this action; do something else",
+	"approval_request_incomplete": "pass every field the contract lists in request_fields",
+	"approval_revoked": "the approval was withdrawn; ask for a new one",
+	"approval_reviewer_invalid": "only a current reviewer with a role the contract names may decide",
+	"approval_self_approved": "requester, agent and principal never approve their own action",
+	"approval_signature_invalid": "a vote whose signature does not hold approves nothing; look for tampering",
+	"approval_status_unknown": "the approval record is damaged; ask for a new approval",
+	"approval_vote_repeated": "one person votes once, whatever the spelling of the name",
+	"arguments_invalid": "pass arguments that match the capability's schema",
+	"capability_unknown": "add the capability to capabilities.yaml and policy.yaml, or call one that is there",
+	"checkpoint_unknown": "use one of input, llm, state, tool_execution, output",
+	"configured_deny": "policy.yaml refuses this capability",
+	"delegation_incomplete": "user_delegated needs delegated_principal_id and delegated_scope",
+	"authorization_mode_invalid": "the host must state platform_owned, user_delegated or human_approved",
+	"effect_already_committed": "this effect already happened; use its receipt",
+	"effect_in_flight": "another call is carrying out this effect; wait for it or reconcile it",
+	"egress_policy_missing": "state allowed_egress for the capability",
+	"facts_stale": "the served bundle changed while the call was being prepared; try again",
+	"idempotency_conflict": "this idempotency key was used for another action; use a new key",
+	"idempotency_key_missing": "pass an idempotency key that names the intent",
+	"identifying_argument_missing": "pass every argument listed in identifying_arguments",
+	"memory_kind_denied": "write a kind that memory_write.allow_kinds lists",
+	"network_access_not_allowed": "execution.allow_network_access does not list this capability's class",
+	"no_rule_permits": "nothing in the bundle permits this; add a rule if it should be permitted",
+	"operation_denied": "policy.operations refuses this operation",
+	"operation_unknown": "use an operation that belongs to the checkpoint",
+	"partial_side_effect": "reconcile the effect under its original idempotency key",
+	"principal_missing": "the host must state a verified principal",
+	"principal_mismatch": "the run belongs to another principal",
+	"reconciliation_evidence_missing": "name the evidence the reconciliation rests on",
+	"reconciliation_not_needed": "only an unknown, partial or abandoned effect can be reconciled",
+	"reconciliation_owner_not_fenced": "not_committed needs evidence that the worker is dead or fenced",
+	"reconciliation_outcome_unknown": "say committed, not_committed or partial",
+	"request_id_missing": "the gate must state a request id",
+	"run_not_running": "the run is paused, ended or unknown; start or resume it first",
+	"schema_version_unsupported": "send a gate-input/v1 document",
+	"side_effect_state_missing": "the ledger could not be read; nothing runs without it",
+	"tenant_mismatch": "the run belongs to another tenant",
+	"tenant_missing": "the host must state a verified tenant",
+	"time_missing": "the gate must state now_ms",
+	"transition_not_allowed": "the approval is not in a state that allows this",
+	"unknown_side_effect": "reconcile the effect under its original idempotency key before anything else",
+}
+
+# METADATA
+# title: Remedy of one code
+# description: total, so that an unlisted code keeps its reason
+remedy(code) := object.get(remedies, code, "")

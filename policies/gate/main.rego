@@ -1,0 +1,71 @@
+# METADATA
+# scope: subpackages
+# schemas:
+#   - input: schema.input
+package gate
+
+import data.gate.obligation
+import data.gate.router
+import data.gate.verdict
+
+# METADATA
+# title: The decision
+# description: >-
+#   always one complete object. Every finding is a reason and the strictest verdict wins; an allow needs a permitting
+#   rule and no stricter finding. A guard that is not loaded leaves this undefined, which the gate refuses
+# entrypoint: true
+decision := {
+	"verdict": verdict.verdict,
+	"reasons": verdict.reasons,
+	"obligations": obligation.obligations,
+	"advice": [],
+	"audit": {
+		"request_id": _request_id,
+		"checkpoint": _checkpoint,
+		"operation": _operation,
+		"trace_id": _trace_id,
+		"bundle_id": _bundle_id,
+		"bundle_version": _bundle_version,
+		"release_identity": _release_identity,
+		"contract_version": _contract_version,
+		"capability": _capability,
+		"controls": [],
+	},
+}
+
+default _request_id := null
+
+_request_id := input.request_id if is_string(input.request_id)
+
+default _checkpoint := null
+
+_checkpoint := input.checkpoint if is_string(input.checkpoint)
+
+default _operation := null
+
+_operation := input.operation if is_string(input.operation)
+
+default _trace_id := null
+
+_trace_id := input.trace.trace_id if is_string(input.trace.trace_id)
+
+default _bundle_id := null
+
+_bundle_id := router.bundle.bundle_id
+
+default _bundle_version := null
+
+_bundle_version := router.bundle.version
+
+default _release_identity := null
+
+_release_identity := router.bundle.release_identity
+
+default _contract_version := null
+
+_contract_version := router.bundle.contract_version
+
+# A name that the catalog does not have is the model's invention and is not repeated.
+default _capability := null
+
+_capability := router.capability_name if router.named

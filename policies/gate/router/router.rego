@@ -1,0 +1,84 @@
+# METADATA
+# title: Which bundle governs the agent
+# description: >-
+#   one bound lookup by the agent the host states; never an iteration over data.gate.bundles. What a bundle says
+#   about the capability asked for is read here and nowhere else
+package gate.router
+
+import data.gate.agents
+import data.gate.finding
+
+# METADATA
+# title: The findings of the compiled bundle, and its absence
+findings contains finding.new("agent_not_governed", "deny", "gate.router", "", "") if not governed
+
+findings contains f if some f in data.gate.bundles[_name].findings
+
+_name := agents.bundle_of[input.agent.agent_id]
+
+# METADATA
+# title: A bundle governs the agent
+governed if is_string(bundle.version)
+
+default bundle := {}
+
+# METADATA
+# title: The envelope of the governing bundle
+bundle := data.gate.bundles[_name].bundle
+
+default catalog := {}
+
+# METADATA
+# title: Every capability of the governing bundle
+catalog := data.gate.bundles[_name].catalog
+
+default contracts := {}
+
+# METADATA
+# title: Every approval contract of the governing bundle, by capability
+contracts := data.gate.bundles[_name].contracts
+
+default reviewers := {}
+
+# METADATA
+# title: The reviewers of the governing bundle, by id
+reviewers := data.gate.bundles[_name].reviewers
+
+default capability := {}
+
+# METADATA
+# title: Catalog entry of the capability in question
+capability := data.gate.bundles[_name].catalog[capability_name]
+
+default contract := {}
+
+# METADATA
+# title: Approval contract of the capability in question
+contract := data.gate.bundles[_name].contracts[capability_name]
+
+default capability_name := null
+
+# METADATA
+# title: The capability in question
+# description: what the model asked for, except in a transition, where the record says it
+capability_name := input.request.capability if not transition
+
+capability_name := input.state.approval.capability if input.operation == "approval_transition"
+
+capability_name := input.state.side_effect.capability if input.operation == "effect_transition"
+
+# METADATA
+# title: The document is about a record's transition, not about a call
+transition if input.operation == "approval_transition"
+
+transition if input.operation == "effect_transition"
+
+# METADATA
+# title: The capability is in the catalog
+catalogued if is_string(capability.capability_version)
+
+# METADATA
+# title: The capability is named by the bundle, be it only to refuse it
+named if catalogued
+
+named if data.gate.bundles[_name].refused[capability_name]

@@ -1,0 +1,61 @@
+# METADATA
+# title: The run the operation belongs to
+# description: >-
+#   everything after run_start happens in a run that the records know as running and that belongs to whoever asks.
+#   Transitions of approvals and effects are made by people, so they are bound to the tenant only
+package gate.run
+
+import data.gate.finding
+import data.gate.router
+
+findings contains finding.new("run_not_running", "deny", "gate.run", "", "") if {
+	not _starting
+	not router.transition
+	not _running
+}
+
+findings contains finding.new("tenant_mismatch", "deny", "gate.run", "", "") if {
+	not _starting
+	not _same_tenant
+}
+
+findings contains finding.new("principal_mismatch", "deny", "gate.run", "", "") if {
+	not _starting
+	not router.transition
+	not _same_principal
+}
+
+findings contains finding.new("agent_mismatch", "deny", "gate.run", "", "") if {
+	not _starting
+	not _same_agent
+}
+
+findings contains finding.new("session_mismatch", "deny", "gate.run", "", "") if {
+	not _starting
+	not router.transition
+	not _same_session
+}
+
+_starting if input.operation == "run_start"
+
+_running if input.state.run.status == "running"
+
+_same_tenant if {
+	is_string(input.identity.tenant_id)
+	input.state.run.tenant_id == input.identity.tenant_id
+}
+
+_same_principal if {
+	is_string(input.identity.principal_id)
+	input.state.run.principal_id == input.identity.principal_id
+}
+
+_same_agent if {
+	is_string(input.agent.agent_id)
+	input.state.run.agent_id == input.agent.agent_id
+}
+
+_same_session if {
+	is_string(input.trace.session_id)
+	input.state.run.session_id == input.trace.session_id
+}

@@ -1,0 +1,152 @@
+# METADATA
+# title: Transitions of approvals and effects
+# description: >-
+#   a person moves a record from one state to the next. Who may do so, from which state and on what evidence is
+#   decided here; the records apply it by compare-and-set
+package gate.transition
+
+import data.gate.approval.votes
+import data.gate.effect
+import data.gate.finding
+import data.gate.router
+
+findings contains finding.new("transition_not_allowed", "deny", "gate.transition", "", "") if {
+	_approval
+	not _decidable
+}
+
+findings contains finding.new("approval_expired", "deny", "gate.transition", "", "") if {
+	_approval
+	not _before_expiry
+}
+
+findings contains finding.new("approval_contract_mismatch", "deny", "gate.transition", "", "") if {
+	_approval
+	not _under_this_contract
+}
+
+findings contains finding.new("approval_signature_invalid", "deny", "gate.transition", "", "") if {
+	_approval
+	not _signed
+}
+
+findings contains finding.new("approval_reviewer_invalid", "deny", "gate.transition", "", "") if {
+	_approval
+	not _may_review
+}
+
+findings contains finding.new("approval_self_approved", "deny", "gate.transition", "", "") if {
+	_approval
+	not _independent
+}
+
+findings contains finding.new("approval_vote_repeated", "deny", "gate.transition", "", "") if {
+	_approval
+	not _first_vote
+}
+
+findings contains finding.new("reconciliation_not_needed", "deny", "gate.transition", "", "") if {
+	_effect
+	not _reconcilable
+}
+
+findings contains finding.new("reconciliation_outcome_unknown", "deny", "gate.transition", "", "") if {
+	_effect
+	not _outcome_known
+}
+
+findings contains finding.new("reconciliation_evidence_missing", "deny", "gate.transition", "", "") if {
+	_effect
+	not _evidence_stated
+}
+
+findings contains finding.new("reconciliation_owner_not_fenced", "deny", "gate.transition", "", "") if {
+	_effect
+	not _owner_cannot_act
+}
+
+# METADATA
+# title: State the approval moves to
+# description: a rejection stands at once; an approval waits until the quorum of distinct humans has signed
+next_status := "rejected" if {
+	_approval
+	input.request.transition == "reject"
+}
+
+next_status := "approved" if {
+	_approval
+	input.request.transition == "approve"
+	count(votes.approving | votes.humans(input.evidence.vote)) >= router.contract.quorum
+}
+
+next_status := "pending" if {
+	_approval
+	input.request.transition == "approve"
+	count(votes.approving | votes.humans(input.evidence.vote)) < router.contract.quorum
+}
+
+# METADATA
+# title: State the effect moves to
+next_effect_status := _by_outcome[input.request.outcome] if _effect
+
+# METADATA
+# title: The rejection ends the run
+stops_run if {
+	next_status == "rejected"
+	not _goes_on
+}
+
+_approval if input.operation == "approval_transition"
+
+_effect if input.operation == "effect_transition"
+
+_decidable if {
+	input.state.approval.status == "pending"
+	input.evidence.vote.decision == _decisions[input.request.transition]
+	input.evidence.vote.decision in router.contract.allowed_decisions
+}
+
+_decisions := {"approve": "approved", "reject": "rejected"}
+
+_before_expiry if {
+	is_number(input.now_ms)
+	is_number(input.state.approval.expires_at_ms)
+	input.now_ms < input.state.approval.expires_at_ms
+}
+
+_under_this_contract if {
+	is_string(router.contract.contract_digest)
+	input.state.approval.contract_digest == router.contract.contract_digest
+}
+
+_signed if votes.signed(input.evidence.vote)
+
+_may_review if votes.may_review(input.evidence.vote)
+
+_independent if votes.independent(input.evidence.vote)
+
+_first_vote if count(votes.approving & votes.humans(input.evidence.vote)) == 0
+
+_goes_on if router.contract.on_reject == "continue_without"
+
+_by_outcome := {
+	"committed": "side_effect_committed",
+	"not_committed": "failed_before_effect",
+	"partial": "partial_side_effect",
+}
+
+_outcome_known if _by_outcome[input.request.outcome]
+
+_reconcilable if effect.unknown
+
+_reconcilable if effect.partial
+
+_evidence_stated if {
+	is_string(input.evidence.reconciliation.evidence_ref)
+	trim_space(input.evidence.reconciliation.evidence_ref) != ""
+}
+
+# Said not to have happened, the effect may be tried again: that needs a worker that cannot wake up and do it twice.
+_owner_cannot_act if input.request.outcome in {"committed", "partial"}
+
+_owner_cannot_act if input.evidence.reconciliation.owner_fenced == true

@@ -1,0 +1,72 @@
+# METADATA
+# title: From findings to a verdict
+# description: >-
+#   collects what every guard found, adds the refusal when nothing permits, and keeps a stranger from learning more
+#   than that he is one. A guard that is not loaded leaves everything here undefined, which the gate refuses
+package gate.verdict
+
+import data.gate.approval
+import data.gate.capability
+import data.gate.effect
+import data.gate.finding
+import data.gate.identity
+import data.gate.operation
+import data.gate.router
+import data.gate.run
+import data.gate.transition
+
+# METADATA
+# title: The strictest verdict among the findings that may be shown
+verdict := finding.strictest(shown)
+
+# METADATA
+# title: The findings that leave the gate
+# description: on a mismatch of identity nothing else does
+shown := _about_identity if stranger
+
+else := _raised if _permitted
+
+# A refusal says why; that nothing permits besides would only hide it.
+else := _raised if _refused
+
+else := _raised | {finding.new("no_rule_permits", "deny", "gate.verdict", "", "")}
+
+# METADATA
+# title: The caller is not who the run belongs to
+stranger if count(_about_identity) > 0
+
+# METADATA
+# title: The reasons of the decision
+# description: >-
+#   sorted by strings, which every engine orders alike; the remedy is joined here, after the finding exists
+reasons := [reason |
+	some key in sort(object.keys(_by_key))
+	reason := _by_key[key]
+]
+
+_by_key[concat(" ", [f.code, f.rule, f.requirement, f.source])] := object.union(f, {"remedy": finding.remedy(f.code)}) if {
+	some f in shown
+}
+
+_about_identity := {f | some f in _raised; f.code in finding.identity_codes}
+
+_permitted if {
+	some f in _raised
+	f.verdict == "allow"
+}
+
+_refused if {
+	some f in _raised
+	f.verdict == "deny"
+}
+
+_raised := union({
+	identity.findings,
+	run.findings,
+	router.findings,
+	capability.findings,
+	operation.findings,
+	effect.findings,
+	approval.findings,
+	transition.findings,
+})
