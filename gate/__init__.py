@@ -1,0 +1,41 @@
+"""A policy-as-code gate for AI agents on Open Policy Agent: Python gathers evidence, Rego decides, Python enforces."""
+
+from __future__ import annotations
+
+import logging
+
+from gate.decision import ActionBlocked, Decision, Reason, Verdict
+from gate.enforcement import AlreadyCommitted, EffectNotStarted, EffectOutcomeUnknown, Gate, ToolCall
+from gate.errors import BundleError, GateError, InputError, PdpError, Problem
+from gate.evidence import ABSENT, Call, Identity, Run
+from gate.pdp import EmbeddedDecisionPoint, SidecarDecisionPoint
+from gate.records import Store
+from gate.trace import JsonlSink
+
+# A library stays silent until its host configures logging.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
+
+__all__ = [
+    "ABSENT",
+    "ActionBlocked",
+    "AlreadyCommitted",
+    "BundleError",
+    "Call",
+    "Decision",
+    "EffectNotStarted",
+    "EffectOutcomeUnknown",
+    "EmbeddedDecisionPoint",
+    "Gate",
+    "GateError",
+    "Identity",
+    "InputError",
+    "JsonlSink",
+    "PdpError",
+    "Problem",
+    "Reason",
+    "Run",
+    "SidecarDecisionPoint",
+    "Store",
+    "ToolCall",
+    "Verdict",
+]

@@ -67,7 +67,11 @@ def parse(text: str | bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> Any:
         if len(raw) > max_bytes:
             raise InputError(f"the document is over {max_bytes} bytes", code="json_too_large")
         value = json.loads(
-            raw.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_constant, parse_float=_float, parse_int=_int
+            raw.decode("utf-8"),
+            object_pairs_hook=_unique,
+            parse_constant=_constant,
+            parse_float=_float,
+            parse_int=_int,
         )
     except (UnicodeDecodeError, UnicodeEncodeError) as exc:
         raise InputError("the document is not UTF-8", code="json_not_utf8") from exc

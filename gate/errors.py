@@ -20,7 +20,7 @@ EXIT_BUNDLE_INVALID = 5
 class GateError(Exception):
     """No decision was reached; do not proceed.
 
-    `code` is stable snake_case, `message` one lower-case sentence, `hint` what to try, `exit_code` the command's answer.
+    `code` is stable snake_case, `message` one lower-case sentence, `hint` what to try, `exit_code` a command's answer.
     """
 
     code: str = "gate_error"

@@ -68,9 +68,7 @@ def find(*, tools_dir: Path | None = None) -> OpaBinary:
         path = Path(named).absolute()
         reason = _unfit(path)
         if reason:
-            raise ToolchainError(
-                f"`GATE_OPA_BIN` names {reason}", hint=f"point it at OPA {OPA_VERSION} or unset it"
-            )
+            raise ToolchainError(f"`GATE_OPA_BIN` names {reason}", hint=f"point it at OPA {OPA_VERSION} or unset it")
         return OpaBinary(path, OPA_VERSION, "named by GATE_OPA_BIN")
     notes: list[str] = []
     on_path = shutil.which("opa")

@@ -93,9 +93,7 @@ def test_find_given_a_folder_looks_there(put: Put, tmp_path: Path) -> None:
     assert opa.find(tools_dir=tmp_path / "elsewhere").path == path
 
 
-def test_find_looks_into_the_current_directory(
-    put: Put, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_find_looks_into_the_current_directory(put: Put, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("GATE_TOOLS_DIR")
     monkeypatch.setattr(opa, "__file__", str(tmp_path / "site-packages" / "gate" / "opa.py"))
     path = put(".tools/opa", PINNED)
@@ -199,9 +197,7 @@ def test_ensure_into_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) ->
         opa.ensure(tools_dir=tmp_path / "file" / "tools")
 
 
-def test_run_returns_what_was_printed_and_leaves_the_exit_code_to_the_caller(
-    put: Put, tmp_path: Path
-) -> None:
+def test_run_returns_what_was_printed_and_leaves_the_exit_code_to_the_caller(put: Put, tmp_path: Path) -> None:
     path = put("bin/opa", '#!/bin/sh\ncat\necho "$@" >&2\npwd >&2\nexit 4\n')
     done = opa.run(["check", "x"], input="text", cwd=tmp_path, binary=path)
     assert (done.returncode, done.stdout, done.stderr) == (4, "text", f"check x\n{tmp_path}\n")

@@ -6,4 +6,13 @@ from gate.compiler.assemble import Assembly, assemble
 from gate.compiler.compile import SOURCE_MAP, Compiled, compile_bundle, differences, write
 from gate.compiler.literal import CompileError
 
-__all__ = ["SOURCE_MAP", "Assembly", "CompileError", "Compiled", "assemble", "compile_bundle", "differences", "write"]
+__all__ = [
+    "SOURCE_MAP",
+    "Assembly",
+    "CompileError",
+    "Compiled",
+    "assemble",
+    "compile_bundle",
+    "differences",
+    "write",
+]

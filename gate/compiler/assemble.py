@@ -82,4 +82,7 @@ def _agents(compiled: Sequence[Compiled]) -> str:
         title="Bundle that governs each agent",
         source=f"{BUNDLE}#{pointer('bundle', 'applies_to', 'agent_ids')}",
     )
-    return emit_module(Module("agents.rego", "Which bundle governs which agent", (table,), documents_package=True), "gate.agents")
+    return emit_module(
+        Module("agents.rego", "Which bundle governs which agent", (table,), documents_package=True),
+        "gate.agents",
+    )

@@ -24,7 +24,7 @@ SOURCE_MAP = "source-map.json"
 """Line and column of each source pointer. Outside the content digest: a comment in the YAML changes no rule."""
 
 
-class CompiledUnwritable(GateError):
+class CompiledUnwritableError(GateError):
     """The compiled Rego could not be written; what was there before is still there."""
 
     code = "compiled_unwritable"
@@ -55,9 +55,7 @@ def compile_bundle(folder: Path) -> Compiled:
 
 
 def _source_map(bundle: Bundle, lowered: CompiledBundle) -> str:
-    sources = sorted(
-        {i.source for m in lowered.modules for i in m.items if isinstance(i, (FindingRule, Constant))}
-    )
+    sources = sorted({i.source for m in lowered.modules for i in m.items if isinstance(i, (FindingRule, Constant))})
     entries = {}
     for source in sources:
         file, _, at = source.partition("#")
@@ -72,8 +70,7 @@ def differences(compiled: Compiled) -> list[str]:
     present = {p.name for p in target.iterdir()} if target.is_dir() else set()
     wanted = compiled.files
     return sorted(
-        (present ^ wanted.keys())
-        | {name for name in present & wanted.keys() if _read(target / name) != wanted[name]}
+        (present ^ wanted.keys()) | {name for name in present & wanted.keys() if _read(target / name) != wanted[name]}
     )
 
 
@@ -87,7 +84,7 @@ def _read(path: Path) -> str | None:
 def write(compiled: Compiled) -> list[str]:
     """Makes `BUNDLE/rego/` what the YAML compiles to; returns the names that changed.
 
-    Staged beside and swapped in, so that a failure leaves the old folder whole. Raises `CompiledUnwritable`.
+    Staged beside and swapped in, so that a failure leaves the old folder whole. Raises `CompiledUnwritableError`.
     """
     changed = differences(compiled)
     if not changed:
@@ -107,7 +104,7 @@ def write(compiled: Compiled) -> list[str]:
         finally:
             shutil.rmtree(stage, ignore_errors=True)
     except OSError as exc:
-        raise CompiledUnwritable(
+        raise CompiledUnwritableError(
             f"cannot write `{folder / 'rego'}`", hint="check the folder's permissions and free space"
         ) from exc
     return changed

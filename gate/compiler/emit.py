@@ -60,9 +60,7 @@ def _metadata(title: str, source: str) -> str:
 
 
 def _finding(rule: FindingRule) -> str:
-    arguments = ", ".join(
-        literal(a) for a in (rule.code, rule.verdict, rule.rule_id, rule.requirement, rule.source)
-    )
+    arguments = ", ".join(literal(a) for a in (rule.code, rule.verdict, rule.rule_id, rule.requirement, rule.source))
     head = f"findings contains finding.new({arguments}) if "
     body = [_condition(c) for c in rule.conditions]
     if not body:

@@ -224,9 +224,7 @@ def _contract_reviewers(
                 "give the role to somebody in reviewers.yaml",
             )
     # One person is one vote, whatever the number of ids: names are folded as the policies fold them.
-    humans = {
-        r.human.strip().lower() for r in bundle.reviewers if set(r.roles) & set(contract.required_reviewers)
-    }
+    humans = {r.human.strip().lower() for r in bundle.reviewers if set(r.roles) & set(contract.required_reviewers)}
     if humans and contract.quorum > len(humans):
         yield document.problem(
             pointer(*here, "quorum"),

@@ -14,7 +14,26 @@ from gate.errors import GateError, InputError
 
 _IDENTIFIER = re.compile(r"\A[a-z][a-z0-9_]{0,127}\Z")
 _RESERVED = frozenset(
-    "as contains data default else every false if import in input not null package set some true with".split()
+    [
+        "as",
+        "contains",
+        "data",
+        "default",
+        "else",
+        "every",
+        "false",
+        "if",
+        "import",
+        "in",
+        "input",
+        "not",
+        "null",
+        "package",
+        "set",
+        "some",
+        "true",
+        "with",
+    ]
 )
 
 

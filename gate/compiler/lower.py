@@ -1,7 +1,7 @@
-"""Third pass: a linked bundle to modules. Every YAML value that binds becomes a rule or a constant, in the YAML's order.
+"""Third pass: a linked bundle to modules. Every YAML value that binds becomes a rule or a constant, in YAML's order.
 
 Pure. Decides nothing: what the documents leave out is left to the core policies, whose answer is the stricter one.
-Digests of catalog entries, argument schemas and contracts are computed here, so that Rego and the gate compare the same.
+Digests of catalog entries, argument schemas and contracts are computed here: Rego and the gate compare the same.
 """
 
 from __future__ import annotations
@@ -137,7 +137,13 @@ def _policy(bundle: Bundle) -> Iterator[Item]:
 def _precheck(bundle: Bundle) -> Iterator[Item]:
     checks = (
         (bundle.policy.require_tenant, "require_tenant", "tenant_missing", "run_001", "tenant_id"),
-        (bundle.policy.deny_if_principal_missing, "deny_if_principal_missing", "principal_missing", "run_002", "principal_id"),
+        (
+            bundle.policy.deny_if_principal_missing,
+            "deny_if_principal_missing",
+            "principal_missing",
+            "run_002",
+            "principal_id",
+        ),
     )
     for wanted, key, code, rule_id, field in checks:
         if wanted:

@@ -28,7 +28,21 @@ from gate.errors import Problem, ToolchainError
 
 BUILTINS = frozenset(
     [
-        *("and", "or", "minus", "eq", "equal", "neq", "lt", "lte", "gt", "gte", "assign", "internal.member_2", "internal.member_3"),
+        *(
+            "and",
+            "or",
+            "minus",
+            "eq",
+            "equal",
+            "neq",
+            "lt",
+            "lte",
+            "gt",
+            "gte",
+            "assign",
+            "internal.member_2",
+            "internal.member_3",
+        ),
         *("array.concat", "concat", "count", "lower", "min", "sort", "trim_space", "union"),
         *("is_null", "is_number", "is_string", "object.get", "object.keys", "object.union"),
     ]
@@ -58,9 +72,7 @@ class Source:
 
 def read(path: Path) -> Source:
     """Parses one file with the pinned OPA; raises `ToolchainError` when it does not parse."""
-    done = opa.run(
-        ["parse", str(path), "--format", "json", "--json-include", "locations"], timeout_s=_PARSE_TIMEOUT_S
-    )
+    done = opa.run(["parse", str(path), "--format", "json", "--json-include", "locations"], timeout_s=_PARSE_TIMEOUT_S)
     if done.returncode != 0:
         raise ToolchainError(f"`opa parse` refused `{path}`", code="rego_unparsable")
     return Source(str(path), parse(done.stdout, max_bytes=_MAX_AST_BYTES))
@@ -69,7 +81,10 @@ def read(path: Path) -> Source:
 def check(sources: Sequence[Source]) -> list[Problem]:
     """Every violation in `sources`, which must be all files that are loaded together."""
     functions = {
-        (s.package, str(rule["head"].get("name", ""))) for s in sources for rule in s.tree.get("rules", []) if "args" in rule["head"]
+        (s.package, str(rule["head"].get("name", "")))
+        for s in sources
+        for rule in s.tree.get("rules", [])
+        if "args" in rule["head"]
     }
     problems = [p for source in sources for p in _check_source(source, functions)]
     return sorted(problems)
@@ -87,7 +102,9 @@ def finding_codes(sources: Sequence[Source]) -> set[str]:
 
 def _check_source(source: Source, functions: set[tuple[str, str]]) -> Iterator[Problem]:
     imports = {
-        str(i.get("alias") or i["path"]["value"][-1]["value"]): ".".join(str(p["value"]) for p in i["path"]["value"][1:])
+        str(i.get("alias") or i["path"]["value"][-1]["value"]): ".".join(
+            str(p["value"]) for p in i["path"]["value"][1:]
+        )
         for i in source.tree.get("imports", [])
     }
     yield from _check_package(source)
@@ -103,7 +120,13 @@ def _check_source(source: Source, functions: set[tuple[str, str]]) -> Iterator[P
 def _check_package(source: Source) -> Iterator[Problem]:
     folder = Path(source.file).parent.as_posix()
     if "/bundles/" not in f"/{folder}" and not f"/{folder}".endswith("/" + source.package.replace(".", "/")):
-        yield Problem(source.file, 1, 1, "rego_package_path", f"package `{source.package}` does not stand in its own folder")
+        yield Problem(
+            source.file,
+            1,
+            1,
+            "rego_package_path",
+            f"package `{source.package}` does not stand in its own folder",
+        )
 
 
 def _check_metadata(source: Source, rule: Node) -> Iterator[Problem]:
@@ -145,13 +168,23 @@ def _check_finding(source: Source, rule: Node) -> Iterator[Problem]:
         yield _problem(source, rule, "rego_finding_verdict", f"verdict `{verdict!a}` is not in the closed set")
     for expression in rule.get("body", []):
         if not _finding_condition(expression):
-            yield _problem(source, expression, "rego_finding_body", "a finding tests a rule, its negation or an indexed field only")
+            yield _problem(
+                source,
+                expression,
+                "rego_finding_body",
+                "a finding tests a rule, its negation or an indexed field only",
+            )
 
 
 def _finding_condition(expression: Node) -> bool:
     terms = expression["terms"]
     if isinstance(terms, list):
-        return len(terms) == 3 and _operator(terms) == "equal" and _input_path(terms[1]) in _INDEXED and terms[2]["type"] == "string"
+        return (
+            len(terms) == 3
+            and _operator(terms) == "equal"
+            and _input_path(terms[1]) in _INDEXED
+            and terms[2]["type"] == "string"
+        )
     # Negations are judged by `_check_negation`; a bare `true` body is an unconditional finding.
     return bool(expression.get("negated")) or (terms.get("type") in {"var", "ref"} and not _input_path(terms))
 
@@ -163,11 +196,15 @@ def _check_negation(
         return
     terms = node["terms"]
     match terms:
-        case {"type": "var", "value": str(name)} if (source.package, name) not in functions and name != "input":
+        case {"type": "var", "value": str(name)} if (
+            source.package,
+            name,
+        ) not in functions and name != "input":
             return
-        case {"type": "ref", "value": [{"type": "var", "value": str(alias)}, {"type": "string", "value": str(name)}]} if (
-            alias in imports and (imports[alias], name) not in functions
-        ):
+        case {
+            "type": "ref",
+            "value": [{"type": "var", "value": str(alias)}, {"type": "string", "value": str(name)}],
+        } if alias in imports and (imports[alias], name) not in functions:
             return
     yield _problem(source, node, "rego_negation", "inside `not` may stand only a rule without arguments")
 

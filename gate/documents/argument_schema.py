@@ -93,9 +93,7 @@ def argument_schema_problems(document: Document) -> list[Problem]:
     return sorted(set(problems))
 
 
-def _schemas(
-    schema: Any, at: tuple[str | int, ...]
-) -> Iterator[tuple[dict[str, Any], tuple[str | int, ...]]]:
+def _schemas(schema: Any, at: tuple[str | int, ...]) -> Iterator[tuple[dict[str, Any], tuple[str | int, ...]]]:
     """`schema` and every schema inside it, as far as they have the right form."""
     pending = [(schema, at)]
     while pending:

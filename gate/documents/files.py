@@ -15,9 +15,7 @@ from gate.documents.yaml_source import load
 from gate.errors import BundleError, Problem
 
 # O_NONBLOCK: a named pipe must not hang the reader. Neither flag exists on every system.
-_FLAGS = (
-    os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
-)
+_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def entries(folder: Path, *, code: str) -> list[str]:

@@ -50,9 +50,7 @@ class _Breach:
     """Keys that the schema knows beside the keyword."""
 
 
-def schema_problems(
-    document: Document, schema: Mapping[str, Any], *, at: tuple[str | int, ...] = ()
-) -> list[Problem]:
+def schema_problems(document: Document, schema: Mapping[str, Any], *, at: tuple[str | int, ...] = ()) -> list[Problem]:
     """Every way in which `document`, or its part `at`, breaks `schema`, in the order of the file.
 
     A value of the wrong type, or an empty one, is reported for that alone: other rules would only repeat it.
@@ -131,6 +129,10 @@ def _enum(subject: str, breach: _Breach, document: Document) -> tuple[str, str]:
     return message, did_you_mean(breach.value, [word for word in breach.wanted if isinstance(word, str)])
 
 
+def _const(subject: str, breach: _Breach, document: Document) -> tuple[str, str]:
+    return f"{subject} is {_found(breach.value)}, wanted {_found(breach.wanted)}", ""
+
+
 def _pattern(subject: str, breach: _Breach, document: Document) -> tuple[str, str]:
     return f"{subject} is {_found(breach.value)}, wanted the form {quoted(breach.wanted)}", ""
 
@@ -186,5 +188,6 @@ _DESCRIBED: Mapping[str, tuple[str, _Describe]] = {
     "exclusiveMaximum": ("schema_range", _range),
     "uniqueItems": ("schema_duplicate", _duplicate),
     "contains": ("schema_value", _contains),
+    "const": ("schema_value", _const),
 }
 _ON_THE_KEY = {"additionalProperties", "propertyNames", "required"}

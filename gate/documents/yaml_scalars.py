@@ -27,9 +27,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:(?:[Tt]|\s+)[0-9]{1,2}(?::
 _SEXAGESIMAL = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-9]+)+(?:\.[0-9_]*)?\Z")
 _BASED = re.compile(r"[-+]?0(?:x[0-9a-f_]+|o[0-7_]+|b[01_]+)\Z", re.IGNORECASE)
 _ZERO_LED = re.compile(r"[-+]?0[0-9_]+\Z")
-_LOOSE_NUMBER = re.compile(
-    r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\._*[0-9][0-9_]*)(?:[eE][-+]?[0-9_]*[0-9][0-9_]*)?\Z"
-)
+_LOOSE_NUMBER = re.compile(r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\._*[0-9][0-9_]*)(?:[eE][-+]?[0-9_]*[0-9][0-9_]*)?\Z")
 _LONGEST_SHOWN = 24
 _LONGEST_NUMBER = 64
 _RESOLVERS = yaml.SafeLoader.yaml_implicit_resolvers
@@ -123,10 +121,7 @@ def _number_like(text: str) -> str | None:
         value = _integer(digits, 8) if shown else None
         return "a number or text, depending on the reader" if value is None else f"the number {value}"
     if _LOOSE_NUMBER.match(text):
-        try:
-            loose = float(digits) if shown else math.inf
-        except ValueError:
-            return "a number"
+        loose = float(digits) if shown else math.inf
         if not math.isfinite(loose):
             return "a number"
         return f"the number {int(loose) if loose.is_integer() else loose}"

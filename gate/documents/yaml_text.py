@@ -17,8 +17,7 @@ _BOM = "\ufeff"
 # Also what PyYAML calls unprintable, what some readers take for a line break, and the overrides that show a
 # reviewer another order of characters than the one that is compiled.
 _FORBIDDEN = re.compile(
-    "(?:\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
-    "\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff])+"
+    "(?:\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff])+"
 )
 CONTROL_IN_VALUE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 """Control characters that an escape may not put into a value; tab, line feed and carriage return may be."""

@@ -32,5 +32,6 @@ def run_with_deadline(body: Callable[[], Any], timeout_seconds: int) -> Any:
     if results:
         return results[0]
     raise EffectOutcomeUnknown(
-        f"the tool did not answer within {timeout_seconds} s", hint="reconcile the effect before anything else"
+        f"the tool did not answer within {timeout_seconds} s",
+        hint="reconcile the effect before anything else",
     )

@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any
 
 from gate.decision import Decision
@@ -67,9 +66,7 @@ class Gate:
         self._trace = trace or NullSink()
         self._clock_ms = clock_ms
         self._evidence = EvidenceBuilder(store=store, environment=environment)
-        self._runner = CallRunner(
-            point=point, store=store, evidence=self._evidence, clock_ms=clock_ms, owner=_owner
-        )
+        self._runner = CallRunner(point=point, store=store, evidence=self._evidence, clock_ms=clock_ms, owner=_owner)
         self.reviews = Reviews(
             point=point, store=store, evidence=self._evidence, clock_ms=clock_ms, environment=environment
         )
@@ -125,7 +122,12 @@ class Gate:
 
         def prepare(facts: Facts) -> Any:
             return self._evidence.operation(
-                run, checkpoint=checkpoint, operation=operation, now_ms=self._clock_ms(), facts=facts, request=request or {}
+                run,
+                checkpoint=checkpoint,
+                operation=operation,
+                now_ms=self._clock_ms(),
+                facts=facts,
+                request=request or {},
             )
 
         return self._traced(run, ask(self._point, run.agent_id, prepare), None)
@@ -168,13 +170,17 @@ class Gate:
         except GateError as exc:
             self._emit(run, "tool_call_blocked", {"capability": capability, "code": exc.code, **_codes(exc)})
             raise
-        self._emit(run, "tool_call_allowed", {"capability": capability, "revision": entered.decision.revision})
+        try:
+            self._emit(run, "tool_call_allowed", {"capability": capability, "revision": entered.decision.revision})
+        except BaseException:
+            self._settle(run, entered, EffectStatus.FAILED_BEFORE_EFFECT)
+            raise
         try:
             yield entered
         except BaseException as exc:
-            self._settle(run, entered, _status_after(exc, entered), exc.__traceback__)
+            self._settle(run, entered, _status_after(exc, entered))
             raise
-        self._settle(run, entered, EffectStatus.COMMITTED, None)
+        self._settle(run, entered, EffectStatus.COMMITTED)
 
     def tool(self, capability: str) -> Callable[[Tool], Tool]:
         """Decorates a tool body: `wrapped(run, arguments, *, idempotency_key=…, reason=…, approval_id=…)`.
@@ -202,8 +208,7 @@ class Gate:
 
         return decorate
 
-    def _settle(self, run: Run, call: ToolCall, status: EffectStatus, traceback: TracebackType | None) -> None:
-        del traceback
+    def _settle(self, run: Run, call: ToolCall, status: EffectStatus) -> None:
         try:
             self._runner.settle(call, status)
         except GateError as exc:
@@ -212,7 +217,11 @@ class Gate:
                 "the effect's outcome could not be recorded", hint="reconcile it under its idempotency key"
             ) from exc
         if call.claimed is not None:
-            self._emit(run, "effect_settled", {"status": str(status), "business_key": call.claimed.effect.business_key})
+            self._emit(
+                run,
+                "effect_settled",
+                {"status": str(status), "business_key": call.claimed.effect.business_key},
+            )
 
     def _traced(self, run: Run, answer: Answer, capability: str | None) -> Decision:
         decision = answer.decision

@@ -12,7 +12,7 @@ from gate.errors import GateError
 
 
 class EffectNotStarted(GateError):
-    """Raised by a tool that knows its effect did not begin: the only exception that settles as failed before the effect."""
+    """Raised by a tool whose effect did not begin: the only exception that settles as failed before the effect."""
 
     code = "effect_not_started"
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
 from gate.decision import ActionBlocked, Decision
 from gate.enforcement.asking import Answer, ask, refusal
 from gate.errors import EvidenceError, InputError
@@ -21,14 +19,16 @@ from gate.records import (
     ApprovalStatus,
     EffectRecord,
     ReconcileOutcome,
+    ReviewerKey,
     RunStatus,
     Store,
     StoredVote,
+    VoteDecision,
     VotePayload,
-    votes,
+    sign,
 )
 
-_TRANSITIONS = {"approved": "approve", "rejected": "reject"}
+_TRANSITIONS = {VoteDecision.APPROVED: "approve", VoteDecision.REJECTED: "reject"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,27 +41,30 @@ class Reviews:
     clock_ms: Callable[[], int]
     environment: str
 
-    def sign(
-        self, approval: ApprovalRecord, *, decision: str, reviewer: str, key_id: str, private_key: Ed25519PrivateKey
-    ) -> StoredVote:
-        """A reviewer's signed vote; runs where the reviewer's key is, never beside the agent."""
-        return votes.sign(
+    def sign(self, approval: ApprovalRecord, *, decision: str, key: ReviewerKey) -> StoredVote:
+        """A reviewer's signed vote; runs where the reviewer's key is, never beside the agent.
+
+        Raises `InputError` for a decision word that is neither approved nor rejected.
+        """
+        return sign(
             VotePayload(
                 environment=self.environment,
                 approval_id=approval.approval_id,
                 nonce=approval.nonce,
                 contract_digest=approval.contract_digest,
                 action_digest=approval.action_digest,
-                decision=decision,
-                reviewer=reviewer,
-                key_id=key_id,
+                decision=_decision(decision),
+                reviewer=key.reviewer,
+                key_id=key.key_id,
                 issued_at_ms=self.clock_ms(),
                 expires_at_ms=approval.expires_at_ms,
             ),
-            private_key,
+            key.private_key,
         )
 
-    def vote(self, tenant_id: str, approval_id: str, vote: StoredVote, *, decision: str, reviewer: str) -> ApprovalRecord:
+    def vote(
+        self, tenant_id: str, approval_id: str, vote: StoredVote, *, decision: str, reviewer: str
+    ) -> ApprovalRecord:
         """Hands in a signed vote; returns the approval as it now is.
 
         Raises `ActionBlocked` when the policies refuse the vote, `InputError` for an unknown approval or decision word,
@@ -70,10 +73,10 @@ class Reviews:
         approval = self.store.approval(tenant_id, approval_id)
         if approval is None:
             raise InputError(f"approval `{approval_id!a}` is not known", code="approval_unknown")
-        transition = _TRANSITIONS.get(decision)
-        if transition is None:
-            raise InputError("a vote is approved or rejected", code="vote_decision_unknown")
-        person = _person(approval.agent_id, approval.session_id, approval.run_id, approval.trace_id, tenant_id, reviewer)
+        transition = _TRANSITIONS[_decision(decision)]
+        person = _person(
+            approval.agent_id, approval.session_id, approval.run_id, approval.trace_id, tenant_id, reviewer
+        )
         answer = ask(
             self.point,
             approval.agent_id,
@@ -88,7 +91,7 @@ class Reviews:
             approval_id,
             expected_version=approval.version,
             vote=vote,
-            to_status=ApprovalStatus(move["to"]),
+            to_status=ApprovalStatus(str(move["to"])),
             reason=f"{decision} by {reviewer}",
         )
         self._end_run(allowed, answer)
@@ -104,14 +107,22 @@ class Reviews:
         owner_fenced: bool = False,
         receipt: object = None,
     ) -> EffectRecord:
-        """Establishes what became of an unknown effect, under its original key. `outcome` is committed, not_committed or partial.
+        """Establishes what became of an unknown effect, under its original key.
 
+        `outcome` is committed, not_committed or partial.
         `owner_fenced` says that the worker is known to be dead or fenced; not_committed needs it.
         """
         record = self.store.run(effect.tenant_id, effect.run_id)
         if record is None:
             raise InputError("the effect's run is not known", code="run_unknown")
-        person = _person(record.agent_id, record.session_id, record.run_id, record.trace_id, effect.tenant_id, reconciled_by)
+        person = _person(
+            record.agent_id,
+            record.session_id,
+            record.run_id,
+            record.trace_id,
+            effect.tenant_id,
+            reconciled_by,
+        )
         answer = ask(
             self.point,
             record.agent_id,
@@ -151,6 +162,13 @@ class Reviews:
             status=RunStatus(obligation["status"]),
             reason="approval rejected",
         )
+
+
+def _decision(word: str) -> VoteDecision:
+    try:
+        return VoteDecision(word)
+    except ValueError as exc:
+        raise InputError("a vote is approved or rejected", code="vote_decision_unknown") from exc
 
 
 def _obligation(answer: Answer, kind: str) -> dict[str, object]:

@@ -1,7 +1,8 @@
 """One tool call from question to settled effect (DESIGN 9): decide, claim, run, settle.
 
-Decides nothing. Steps, cited below by number: 1 build the document; 2 decide; 3 ask for approval and stop; 4 claim effect
-and approval in one transaction; 5 the caller runs the tool with a fresh parse of the digested bytes; 6 settle; 7 trace.
+Decides nothing. Steps, cited below by number: 1 build the document; 2 decide; 3 ask for approval and stop; 4 claim
+effect and approval in one transaction; 5 the caller runs the tool with a fresh parse of the digested bytes; 6 settle;
+7 trace.
 """
 
 from __future__ import annotations
@@ -106,7 +107,9 @@ class CallRunner:
                 raise ActionBlocked(refusal(exc, prepared)) from exc
             return ToolCall(decision=answer.decision, prepared=prepared, claimed=claimed)
         error = ConflictError(
-            "the records kept changing while the call was decided", code="claim_contended", hint="try again later"
+            "the records kept changing while the call was decided",
+            code="claim_contended",
+            hint="try again later",
         )
         raise ActionBlocked(refusal(error, None)) from error
 

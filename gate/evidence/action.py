@@ -41,9 +41,7 @@ class Action:
         return None if self.argument_bytes is None else parse(self.argument_bytes)
 
 
-def freeze(
-    run: Run, call: Call, *, bundle: Mapping[str, Any] | None, capability: Mapping[str, Any] | None
-) -> Action:
+def freeze(run: Run, call: Call, *, bundle: Mapping[str, Any] | None, capability: Mapping[str, Any] | None) -> Action:
     """Freezes `call`. Raises `InputError` (`json_*`) for arguments that have no canonical form."""
     argument_bytes = None if call.arguments is ABSENT else canonical_bytes(call.arguments)
     # Absent, null and {} are three actions: the first has no `value` at all.

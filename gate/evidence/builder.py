@@ -46,7 +46,14 @@ class EvidenceBuilder:
     """Names the deployment (prod, staging); signed into every vote, so that approvals do not cross."""
 
     def operation(
-        self, run: Run, *, checkpoint: str, operation: str, now_ms: int, facts: Facts, request: Mapping[str, Any]
+        self,
+        run: Run,
+        *,
+        checkpoint: str,
+        operation: str,
+        now_ms: int,
+        facts: Facts,
+        request: Mapping[str, Any],
     ) -> Prepared:
         """A document for anything but a tool call; `request` is what the model asked."""
         record = self._run(run)
@@ -54,7 +61,10 @@ class EvidenceBuilder:
         return Prepared(document={**document, "request": dict(request)}, facts=facts, run=record)
 
     def tool_call(self, run: Run, call: Call, *, now_ms: int, facts: Facts) -> Prepared:
-        """A document for `call`. Raises `InputError` for arguments without canonical form, `StoreError` when a record cannot be read."""
+        """A document for `call`.
+
+        Raises `InputError` for arguments without canonical form, `StoreError` when a record cannot be read.
+        """
         capability = facts.capabilities.get(call.capability)
         contract = facts.contracts.get(call.capability)
         action = freeze(run, call, bundle=facts.bundle, capability=capability)
@@ -83,12 +93,17 @@ class EvidenceBuilder:
             "arguments": action.arguments_digest,
             "tool_definition": None,
         }
-        return Prepared(
-            document=document, facts=facts, run=record, action=action, approval=approval, effect=effect
-        )
+        return Prepared(document=document, facts=facts, run=record, action=action, approval=approval, effect=effect)
 
     def approval_transition(
-        self, approval: ApprovalRecord, reviewer: Run, vote: StoredVote, *, transition: str, now_ms: int, facts: Facts
+        self,
+        approval: ApprovalRecord,
+        reviewer: Run,
+        vote: StoredVote,
+        *,
+        transition: str,
+        now_ms: int,
+        facts: Facts,
     ) -> Prepared:
         """A document for a reviewer's vote; `transition` is approve or reject."""
         record = self.store.run(approval.tenant_id, approval.run_id)
@@ -99,7 +114,15 @@ class EvidenceBuilder:
         return Prepared(document=document, facts=facts, run=record, approval=approval)
 
     def effect_transition(
-        self, effect: EffectRecord, operator: Run, *, outcome: str, evidence_ref: str, owner_fenced: bool, now_ms: int, facts: Facts
+        self,
+        effect: EffectRecord,
+        operator: Run,
+        *,
+        outcome: str,
+        evidence_ref: str,
+        owner_fenced: bool,
+        now_ms: int,
+        facts: Facts,
     ) -> Prepared:
         """A document for a reconciliation; `outcome` is committed, not_committed or partial."""
         record = self.store.run(effect.tenant_id, effect.run_id)
@@ -207,9 +230,7 @@ def _run_facts(record: RunRecord | None) -> dict[str, Any] | None:
     }
 
 
-def _versions(
-    facts: Facts, capability: Mapping[str, Any] | None, contract: Mapping[str, Any] | None
-) -> dict[str, Any]:
+def _versions(facts: Facts, capability: Mapping[str, Any] | None, contract: Mapping[str, Any] | None) -> dict[str, Any]:
     bundle = facts.bundle or {}
     return {
         "bundle_version": bundle.get("version"),

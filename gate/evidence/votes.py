@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gate.records import ApprovalRecord, StoredVote, votes
+from gate.records import ApprovalRecord, StoredVote, peek_key_id, verify
 
 _FIELDS = (
     *("reviewer", "key_id", "decision", "approval_id", "nonce", "environment"),
@@ -19,17 +19,20 @@ _FIELDS = (
 
 def vote_facts(vote: StoredVote, reviewers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """The `vote` section of the input document for one stored vote."""
-    key_id = votes.peek_key_id(vote)
+    key_id = peek_key_id(vote)
     public_key = next(
         (r["keys"][key_id]["public_key"] for r in reviewers.values() if key_id in r.get("keys", {})), None
     )
-    payload = None if public_key is None else votes.verify(vote, public_key)
+    payload = None if public_key is None else verify(vote, public_key)
     if payload is None:
         return {**dict.fromkeys(_FIELDS), "verified": False}
-    return {**{field: getattr(payload, field) for field in _FIELDS}, "verified": True}
+    signed = {field: getattr(payload, field) for field in _FIELDS}
+    return {**signed, "decision": str(payload.decision), "verified": True}
 
 
-def approval_facts(approval: ApprovalRecord | None, reviewers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
+def approval_facts(
+    approval: ApprovalRecord | None, reviewers: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any] | None:
     """The `state.approval` section of the input document; None when there is no approval."""
     if approval is None:
         return None

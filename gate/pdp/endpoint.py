@@ -80,9 +80,7 @@ class Endpoint:
         if parts.scheme == "unix":
             return cls._unix(parts.netloc, parts.path, allowed_peer_uids)
         if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path not in {"", "/"}:
-            raise _misconfigured(
-                "the address of the decision point is not `http://`, `https://` or `unix:///`"
-            )
+            raise _misconfigured("the address of the decision point is not `http://`, `https://` or `unix:///`")
         if port is None:
             port = 443 if parts.scheme == "https" else 8181
         addresses = _resolve(parts.hostname, port)

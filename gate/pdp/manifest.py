@@ -52,6 +52,4 @@ def manifest_revision(tarball: Path | str) -> str:
 
 
 def _unreadable(what: str) -> ToolchainError:
-    return ToolchainError(
-        f"the bundle tarball {what}", code="bundle_unreadable", hint="build it with `gate build`"
-    )
+    return ToolchainError(f"the bundle tarball {what}", code="bundle_unreadable", hint="build it with `gate build`")

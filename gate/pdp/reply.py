@@ -43,9 +43,7 @@ def check_status(status: int) -> None:
 
 def read_reply(body: bytes, *, request_id: str, expected_revisions: frozenset[str]) -> Reply:
     """The decision in `body`, as OPA sends it, after every check; raises `PdpError` with a `pdp_*` code."""
-    return check_reply(
-        _parse(body, MAX_REPLY_BYTES), request_id=request_id, expected_revisions=expected_revisions
-    )
+    return check_reply(_parse(body, MAX_REPLY_BYTES), request_id=request_id, expected_revisions=expected_revisions)
 
 
 def check_reply(reply: Any, *, request_id: str, expected_revisions: frozenset[str]) -> Reply:

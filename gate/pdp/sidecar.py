@@ -124,6 +124,10 @@ class Sidecar:
             **{"url": self.url, "token": self.token, "expected_revisions": (self.revision,), **settings}
         )
 
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """True when OPA has ended, at most `timeout_s` seconds from now."""
+        return self._process.ended.wait(timeout_s)
+
     def stop(self) -> None:
         """Ends OPA: SIGTERM, then SIGKILL after three seconds. Harmless when it has ended already."""
         self._process.stop()
@@ -178,9 +182,7 @@ def _arguments(folder: Path, tarball: Path, token: str, address: str) -> list[st
 
 def _write_private(path: Path, text: str) -> None:
     try:
-        path.unlink(
-            missing_ok=True
-        )  # a link or a file somebody else holds open is replaced, not written through
+        path.unlink(missing_ok=True)  # a link or a file somebody else holds open is replaced, not written through
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
@@ -201,9 +203,7 @@ def _private_folder(folder: Path) -> Path:
 
 def _socket_path(path: Path) -> Path:
     if len(os.fsencode(path)) > MAX_SOCKET_PATH_BYTES:
-        raise ToolchainError(
-            f"the socket path is over {MAX_SOCKET_PATH_BYTES} bytes", hint="use a shorter directory"
-        )
+        raise ToolchainError(f"the socket path is over {MAX_SOCKET_PATH_BYTES} bytes", hint="use a shorter directory")
     # OPA makes the socket and narrows its mode afterwards: only the directory closes that moment.
     _private_folder(path.parent)
     return path

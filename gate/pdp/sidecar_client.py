@@ -6,9 +6,9 @@ twice, keeps no decision, and never logs what OPA answered.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from gate.errors import GateError, PdpError
 from gate.pdp.protocol import Facts, Reply
@@ -17,6 +17,7 @@ from gate.pdp.reply import MAX_FACTS_BYTES, MAX_REPLY_BYTES, check_status, read_
 from gate.pdp.transport import Transport
 
 _HEALTH_BYTES = 65_536
+_T = TypeVar("_T")
 
 
 class SidecarDecisionPoint:
@@ -40,13 +41,9 @@ class SidecarDecisionPoint:
         `expected_revisions`: a decision from any other revision is refused. `timeout_ms`: of a whole call,
         in milliseconds.
         """
-        self._expected = frozenset(
-            (expected_revisions,) if isinstance(expected_revisions, str) else expected_revisions
-        )
+        self._expected = frozenset((expected_revisions,) if isinstance(expected_revisions, str) else expected_revisions)
         if not self._expected:
-            raise PdpError(
-                "no revision is pinned", code="pdp_misconfigured", hint="pin the one that is served"
-            )
+            raise PdpError("no revision is pinned", code="pdp_misconfigured", hint="pin the one that is served")
         if timeout_ms <= 0:
             raise PdpError("the deadline of a call must be positive", code="pdp_misconfigured")
         self._timeout_ms = timeout_ms
@@ -63,8 +60,11 @@ class SidecarDecisionPoint:
         """The decision about `document`; raises `PdpError`, code `pdp_*`, when there is none to trust."""
         request_id = request_id_of(document)
         body = encode({"input": document})
-        answer = self._ask("POST", DECISION_PATH, body=body, limit=MAX_REPLY_BYTES)
-        reply = read_reply(answer, request_id=request_id, expected_revisions=self._expected)
+
+        def read(answer: bytes) -> Reply:
+            return read_reply(answer, request_id=request_id, expected_revisions=self._expected)
+
+        reply = self._ask("POST", DECISION_PATH, body=body, limit=MAX_REPLY_BYTES, read=read)
         self._seen(reply.revision)
         return reply
 
@@ -80,7 +80,7 @@ class SidecarDecisionPoint:
     def ready(self) -> bool:
         """True when OPA's bundles are active and an expected revision answers; raises nothing."""
         try:
-            self._ask("GET", HEALTH_PATH, body=b"", limit=_HEALTH_BYTES)
+            self._ask("GET", HEALTH_PATH, body=b"", limit=_HEALTH_BYTES, read=len)
             self._fetch_facts("")
         except GateError:
             return False
@@ -92,8 +92,11 @@ class SidecarDecisionPoint:
 
     def _fetch_facts(self, agent_id: str) -> Facts:
         body = encode({"input": facts_document(agent_id)})
-        answer = self._ask("POST", FACTS_PATH, body=body, limit=MAX_FACTS_BYTES)
-        facts = read_facts(answer, expected_revisions=self._expected)
+
+        def read(answer: bytes) -> Facts:
+            return read_facts(answer, expected_revisions=self._expected)
+
+        facts = self._ask("POST", FACTS_PATH, body=body, limit=MAX_FACTS_BYTES, read=read)
         self._seen(facts.revision)
         if facts.bundle is not None:  # agents that nobody governs are without number
             self._facts[(agent_id, facts.revision)] = facts
@@ -104,9 +107,11 @@ class SidecarDecisionPoint:
             self._revision = revision
             self._facts = {}
 
-    def _ask(self, method: str, target: str, *, body: bytes, limit: int) -> bytes:
-        status, answer = self._transport.request(
-            method, target, body=body, timeout_ms=self._timeout_ms, limit=limit
-        )
-        check_status(status)
-        return answer
+    def _ask(self, method: str, target: str, *, body: bytes, limit: int, read: Callable[[bytes], _T]) -> _T:
+        status, answer = self._transport.request(method, target, body=body, timeout_ms=self._timeout_ms, limit=limit)
+        try:
+            check_status(status)
+            return read(answer)
+        except GateError:
+            self._transport.discard()
+            raise

@@ -52,9 +52,7 @@ class Transport:
         `PdpError` with code `pdp_misconfigured`.
         """
         if token is not None and _TOKEN.match(token) is None:
-            raise PdpError(
-                "the token is empty or has characters a header cannot hold", code="pdp_misconfigured"
-            )
+            raise PdpError("the token is empty or has characters a header cannot hold", code="pdp_misconfigured")
         self._endpoint = Endpoint.parse(url, ca_file=ca_file, allowed_peer_uids=allowed_peer_uids)
         self._headers = f"Host: {self._endpoint.host_header}\r\nAccept: application/json\r\n"
         if token is not None:
@@ -90,6 +88,12 @@ class Transport:
         finally:
             held.lock.release()
         return status, answer
+
+    def discard(self) -> None:
+        """Closes the calling thread's connection: its last answer made no sense, so neither may the next."""
+        held: _Held | None = getattr(self._local, "held", None)
+        if held is not None:
+            self._drop(held)
 
     def close(self) -> None:
         """Closes every connection of this process; later requests raise `PdpError` with code `pdp_closed`."""

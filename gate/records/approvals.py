@@ -52,9 +52,7 @@ def request(tx: Connection, new: ApprovalRequest, *, max_wait_ms: int) -> Approv
         if found["expires_at_ms"] > now:
             return _record(tx, found)
         _move(tx, found, ApprovalStatus.EXPIRED, "", "approval_expired")
-    highest = select(func.coalesce(func.max(APPROVALS.c.ordinal), 0)).where(
-        APPROVALS.c.tenant_id == row["tenant_id"]
-    )
+    highest = select(func.coalesce(func.max(APPROVALS.c.ordinal), 0)).where(APPROVALS.c.tenant_id == row["tenant_id"])
     row |= {
         "approval_id": f"apr-{secrets.token_hex(8)}",
         "nonce": secrets.token_hex(16),
@@ -76,17 +74,13 @@ def find(tx: Connection, tenant_id: str, approval_id: str) -> ApprovalRecord | N
     return _first(tx, tenant_id, APPROVALS.c.approval_id == approval_id)
 
 
-def find_for(
-    tx: Connection, tenant_id: str, *, action_digest: str, contract_digest: str
-) -> ApprovalRecord | None:
+def find_for(tx: Connection, tenant_id: str, *, action_digest: str, contract_digest: str) -> ApprovalRecord | None:
     """The newest approval for this action under this contract, whatever its status."""
     same = _same_action({"action_digest": action_digest, "contract_digest": contract_digest})
     return _first(tx, tenant_id, *same)
 
 
-def find_rejection(
-    tx: Connection, tenant_id: str, *, principal_id: str, intent_digest: str
-) -> ApprovalRecord | None:
+def find_rejection(tx: Connection, tenant_id: str, *, principal_id: str, intent_digest: str) -> ApprovalRecord | None:
     """The newest rejected approval of this principal with this intent."""
     return _first(
         tx,
@@ -120,18 +114,14 @@ def add_vote(
     """
     for part in (vote.payload, vote.signature):
         if type(part) is not bytes or not 0 < len(part) <= MAX_VOTE_BYTES:
-            raise InputError(
-                "a vote is two byte strings, neither empty nor too long", code="record_field_invalid"
-            )
+            raise InputError("a vote is two byte strings, neither empty nor too long", code="record_field_invalid")
     row = _unchanged(tx, tenant_id, approval_id, expected_version)
     before = ApprovalStatus(row["status"])
     if before is not ApprovalStatus.PENDING or to_status not in VOTE_MOVES:
         raise _illegal(before, to_status)
     now = now_ms(tx)
     if row["expires_at_ms"] <= now:
-        raise checks.conflict(
-            "approval_expired", "the approval request has expired", "ask for a new approval"
-        )
+        raise checks.conflict("approval_expired", "the approval request has expired", "ask for a new approval")
     payload_digest = canonical.digest_bytes(vote.payload)
     cast = _vote_rows(tx, tenant_id, approval_id)
     if any(earlier["payload_digest"] == payload_digest for earlier in cast):
@@ -170,9 +160,7 @@ def set_status(
     if to_status not in APPROVAL_MOVES.get(before, frozenset()):
         raise _illegal(before, to_status)
     if to_status is ApprovalStatus.EXPIRED and row["expires_at_ms"] > now_ms(tx):
-        raise checks.conflict(
-            "approval_not_expired", "the approval has not expired yet", "cancel or revoke it"
-        )
+        raise checks.conflict("approval_not_expired", "the approval has not expired yet", "cancel or revoke it")
     _move(tx, row, to_status, reason, f"approval_{to_status.value}")
     return _record(tx, locked(tx, tenant_id, approval_id))
 
@@ -197,9 +185,7 @@ def mark_consumed(tx: Connection, row: RowMapping) -> None:
 def _unchanged(tx: Connection, tenant_id: str, approval_id: str, expected_version: int) -> RowMapping:
     row = locked(tx, tenant_id, approval_id)
     if row["version"] != expected_version:
-        raise checks.conflict(
-            "approval_changed", f"the approval `{approval_id}` was changed by somebody else"
-        )
+        raise checks.conflict("approval_changed", f"the approval `{approval_id}` was changed by somebody else")
     return row
 
 

@@ -65,9 +65,7 @@ def claim(tx: Connection, wanted: Claim, key: EffectKey) -> Claimed:
 
 def _check_run(run: RowMapping, wanted: Claim) -> None:
     if run["status"] != RunStatus.RUNNING:
-        raise checks.conflict(
-            "run_not_running", f"the run is {run['status']}", "resume it or start a new run"
-        )
+        raise checks.conflict("run_not_running", f"the run is {run['status']}", "resume it or start a new run")
     if run["version"] != wanted.run_version:
         raise checks.conflict("run_changed", "the run was changed after the decision")
 
@@ -147,11 +145,7 @@ def _take_effect(tx: Connection, wanted: Claim, key: EffectKey, now: int) -> int
             )
         )
         return 1
-    if (
-        row is None
-        or row["version"] != wanted.effect_version
-        or row["status"] != EffectStatus.FAILED_BEFORE_EFFECT
-    ):
+    if row is None or row["version"] != wanted.effect_version or row["status"] != EffectStatus.FAILED_BEFORE_EFFECT:
         raise checks.conflict("claim_lost", "the effect was claimed or changed by somebody else")
     fencing = int(row["fencing"]) + 1
     again = {**taken, "fencing": fencing, "attempt": row["attempt"] + 1, "version": row["version"] + 1}

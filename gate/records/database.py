@@ -119,6 +119,4 @@ def _translated() -> Iterator[None]:
     except DBAPIError as exc:
         raise dialect.store_error(exc) from exc
     except (SQLAlchemyError, OSError) as exc:
-        raise StoreError(
-            "the store could not be used", code="store_unavailable", hint="open the store again"
-        ) from exc
+        raise StoreError("the store could not be used", code="store_unavailable", hint="open the store again") from exc

@@ -115,9 +115,7 @@ def settle(
         changes = {"status": EffectStatus.UNKNOWN.value, "late_receipt": text or row["late_receipt"]}
         late = checks.conflict("lease_expired", "the effect was settled after its lease ran out", _RECONCILE)
         return _change(tx, key, row, now, "effect_lease_expired", fields, changes), late
-    return _change(
-        tx, key, row, now, "effect_settled", fields, {"status": status.value, "receipt": text}
-    ), None
+    return _change(tx, key, row, now, "effect_settled", fields, {"status": status.value, "receipt": text}), None
 
 
 def reconcile(
@@ -143,9 +141,7 @@ def reconcile(
         raise checks.conflict("effect_changed", "the effect was changed by somebody else")
     before, after, now = EffectStatus(row["status"]), RECONCILED[outcome], now_ms(tx)
     if before is EffectStatus.IN_FLIGHT and row["lease_expires_at_ms"] > now:
-        raise checks.conflict(
-            "effect_lease_live", "the effect is still being run", "wait until its lease ran out"
-        )
+        raise checks.conflict("effect_lease_live", "the effect is still being run", "wait until its lease ran out")
     if before not in (EffectStatus.IN_FLIGHT, EffectStatus.UNKNOWN, EffectStatus.PARTIAL):
         raise _illegal(before, after)
     happened = outcome is not ReconcileOutcome.NOT_COMMITTED
@@ -217,6 +213,4 @@ def _change(
 
 
 def _illegal(before: EffectStatus, after: EffectStatus) -> ConflictError:
-    return checks.conflict(
-        "effect_transition_illegal", f"an effect that is {before} cannot become {after}", ""
-    )
+    return checks.conflict("effect_transition_illegal", f"an effect that is {before} cannot become {after}", "")

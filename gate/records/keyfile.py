@@ -106,11 +106,7 @@ def _parse(path: Path, data: bytes) -> ReviewerKey:
         fields = canonical.parse(data)
     except InputError:
         raise malformed from None
-    if (
-        type(fields) is not dict
-        or set(fields) != _KEYS
-        or not all(type(v) is str and v for v in fields.values())
-    ):
+    if type(fields) is not dict or set(fields) != _KEYS or not all(type(v) is str and v for v in fields.values()):
         raise malformed
     try:
         votes.public_key_of(fields["private_key"])

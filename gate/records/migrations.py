@@ -92,9 +92,7 @@ MIGRATIONS: tuple[Migration, ...] = (
 LATEST = MIGRATIONS[-1].version
 """The schema version this code reads and writes."""
 
-_VERSION_TABLE = (
-    "CREATE TABLE schema_version (version BIGINT NOT NULL PRIMARY KEY, applied_at_ms BIGINT NOT NULL)"
-)
+_VERSION_TABLE = "CREATE TABLE schema_version (version BIGINT NOT NULL PRIMARY KEY, applied_at_ms BIGINT NOT NULL)"
 
 
 def migrate(database: Database) -> None:
@@ -117,9 +115,7 @@ def migrate(database: Database) -> None:
                 for statement in migration.statements:
                     connection.exec_driver_sql(statement)
                 connection.execute(
-                    SCHEMA_VERSION.insert().values(
-                        version=migration.version, applied_at_ms=now_ms(connection)
-                    )
+                    SCHEMA_VERSION.insert().values(version=migration.version, applied_at_ms=now_ms(connection))
                 )
 
 
@@ -136,9 +132,7 @@ def current_version(connection: Connection) -> int:
         )
     found = connection.execute(select(func.max(SCHEMA_VERSION.c.version))).scalar_one()
     if type(found) is not int or found < 1:
-        raise StoreError(
-            "the database does not say which schema it has", code="store_corrupt", hint="restore a copy"
-        )
+        raise StoreError("the database does not say which schema it has", code="store_corrupt", hint="restore a copy")
     if found > LATEST:
         raise StoreError(
             f"the database has schema version {found}, this gate knows up to {LATEST}",

@@ -41,13 +41,9 @@ def create(tx: Connection, new: RunRecord) -> RunRecord:
     }
     row |= {"version": 1, "head_seq": 0, "head_hash": GENESIS}
     if _row(tx, row["tenant_id"], row["run_id"]) is not None:
-        raise checks.conflict(
-            "run_exists", f"the run `{row['run_id']}` exists already", "choose a new run id"
-        )
+        raise checks.conflict("run_exists", f"the run `{row['run_id']}` exists already", "choose a new run id")
     tx.execute(insert(RUNS).values(row))
-    append(
-        tx, row["tenant_id"], row["run_id"], "run_created", {"agent_id": new.agent_id, "status": "running"}
-    )
+    append(tx, row["tenant_id"], row["run_id"], "run_created", {"agent_id": new.agent_id, "status": "running"})
     return _record(locked(tx, row["tenant_id"], row["run_id"]))
 
 
@@ -140,9 +136,7 @@ def verify(tx: Connection, tenant_id: str, run_id: str) -> int:
     head = _row(tx, tenant_id, run_id)
     rows = _event_rows(tx, tenant_id, run_id)
     if head is None and not rows:
-        raise StoreError(
-            f"there is no run `{run_id}`", code="run_unknown", hint="check the run and tenant ids"
-        )
+        raise StoreError(f"there is no run `{run_id}`", code="run_unknown", hint="check the run and tenant ids")
     length = 0 if head is None else int(head["head_seq"])
     prev_hash = GENESIS
     for seq, row in enumerate(rows, start=1):
@@ -183,11 +177,7 @@ def _row(tx: Connection, tenant_id: str, run_id: str) -> RowMapping | None:
 
 
 def _event_rows(tx: Connection, tenant_id: str, run_id: str) -> list[RowMapping]:
-    query = (
-        select(EVENTS)
-        .where(EVENTS.c.tenant_id == tenant_id, EVENTS.c.run_id == run_id)
-        .order_by(EVENTS.c.seq)
-    )
+    query = select(EVENTS).where(EVENTS.c.tenant_id == tenant_id, EVENTS.c.run_id == run_id).order_by(EVENTS.c.seq)
     return list(tx.execute(query).mappings())
 
 

@@ -141,21 +141,15 @@ class Store:
         with self._database.read() as tx:
             return approvals.find(tx, tenant_id, approval_id)
 
-    def approval_for(
-        self, tenant_id: str, *, action_digest: str, contract_digest: str
-    ) -> ApprovalRecord | None:
+    def approval_for(self, tenant_id: str, *, action_digest: str, contract_digest: str) -> ApprovalRecord | None:
         """The newest approval for this action under this contract, whatever its status."""
         tenant_id = checks.name("tenant_id", tenant_id)
         checks.digest("action_digest", action_digest)
         checks.digest("contract_digest", contract_digest)
         with self._database.read() as tx:
-            return approvals.find_for(
-                tx, tenant_id, action_digest=action_digest, contract_digest=contract_digest
-            )
+            return approvals.find_for(tx, tenant_id, action_digest=action_digest, contract_digest=contract_digest)
 
-    def rejection_for(
-        self, tenant_id: str, *, principal_id: str, intent_digest: str
-    ) -> ApprovalRecord | None:
+    def rejection_for(self, tenant_id: str, *, principal_id: str, intent_digest: str) -> ApprovalRecord | None:
         """The newest rejected approval of this principal with this intent."""
         tenant_id, principal_id = (
             checks.name("tenant_id", tenant_id),
@@ -163,9 +157,7 @@ class Store:
         )
         checks.digest("intent_digest", intent_digest)
         with self._database.read() as tx:
-            return approvals.find_rejection(
-                tx, tenant_id, principal_id=principal_id, intent_digest=intent_digest
-            )
+            return approvals.find_rejection(tx, tenant_id, principal_id=principal_id, intent_digest=intent_digest)
 
     def approvals(self, tenant_id: str, *, status: ApprovalStatus | None = None) -> list[ApprovalRecord]:
         """The approvals of the tenant, newest first."""
@@ -238,9 +230,7 @@ class Store:
 
     # Side effects
 
-    def effect(
-        self, tenant_id: str, *, principal_id: str, capability: str, business_key: str
-    ) -> EffectRecord | None:
+    def effect(self, tenant_id: str, *, principal_id: str, capability: str, business_key: str) -> EffectRecord | None:
         """The effect under this key, or None: not started."""
         key = EffectKey.checked(tenant_id, principal_id, capability, business_key)
         with self._database.read() as tx:
@@ -304,9 +294,7 @@ class Store:
         checks.whole("fencing", fencing, low=1)
         owner, status = checks.name("owner", owner), checks.member("status", EffectStatus, status)
         with self._database.write() as tx:
-            settled, late = effects.settle(
-                tx, key, fencing=fencing, owner=owner, status=status, receipt=receipt
-            )
+            settled, late = effects.settle(tx, key, fencing=fencing, owner=owner, status=status, receipt=receipt)
         if late is not None:
             raise late
         return settled

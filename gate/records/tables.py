@@ -22,8 +22,7 @@ SCHEMA_VERSION = _table("schema_version", "", "version applied_at_ms")
 
 RUNS = _table(
     "runs",
-    "tenant_id run_id agent_id principal_id session_id trace_id authorization_mode status status_reason "
-    "head_hash",
+    "tenant_id run_id agent_id principal_id session_id trace_id authorization_mode status status_reason head_hash",
     "version head_seq",
     "delegated_principal_id delegated_scope",
 )

@@ -68,9 +68,7 @@ def sign(payload: VotePayload, private_key: str) -> StoredVote:
         raise InputError("a field of the vote is absent, blank or of the wrong type", code="vote_malformed")
     raw = _key_bytes(private_key)
     if raw is None:
-        raise InputError(
-            "the private key is not 32 bytes in base64", code="key_malformed", hint="make a new key"
-        )
+        raise InputError("the private key is not 32 bytes in base64", code="key_malformed", hint="make a new key")
     data = canonical.canonical_bytes(fields)
     return StoredVote(data, Ed25519PrivateKey.from_private_bytes(raw).sign(data))
 
@@ -108,9 +106,7 @@ def public_key_of(private_key: str) -> str:
     """The public half, base64 of 32 bytes. Raises `InputError` `key_malformed`."""
     raw = _key_bytes(private_key)
     if raw is None:
-        raise InputError(
-            "the private key is not 32 bytes in base64", code="key_malformed", hint="make a new key"
-        )
+        raise InputError("the private key is not 32 bytes in base64", code="key_malformed", hint="make a new key")
     public = Ed25519PrivateKey.from_private_bytes(raw).public_key().public_bytes_raw()
     return base64.b64encode(public).decode("ascii")
 
@@ -133,9 +129,7 @@ def _read(fields: dict[str, Any]) -> VotePayload | None:
         return None
     if type(fields["decision"]) is not str or fields["decision"] not in set(VoteDecision):
         return None
-    if not all(_is_text(fields[k]) for k in _TEXTS) or not all(
-        canonical.is_digest(fields[k]) for k in _DIGESTS
-    ):
+    if not all(_is_text(fields[k]) for k in _TEXTS) or not all(canonical.is_digest(fields[k]) for k in _DIGESTS):
         return None
     issued, expires = (fields[k] for k in _TIMES)
     if type(issued) is not int or type(expires) is not int or not 0 <= issued < expires:
@@ -146,9 +140,7 @@ def _read(fields: dict[str, Any]) -> VotePayload | None:
 
 
 def _is_text(value: object) -> bool:
-    return (
-        type(value) is str and 0 < len(value) <= _MAX_TEXT and value.isprintable() and value == value.strip()
-    )
+    return type(value) is str and 0 < len(value) <= _MAX_TEXT and value.isprintable() and value == value.strip()
 
 
 def _key_bytes(text: object) -> bytes | None:

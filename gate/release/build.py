@@ -37,7 +37,7 @@ class Built:
 
 
 def build(compiled: Sequence[Compiled], out_dir: Path, *, binary: Path) -> Built:
-    """Builds `compiled` into `out_dir` and returns the tarball; raises `BundleError` when the checked-in Rego is stale."""
+    """Builds `compiled` into `out_dir`; raises `BundleError` when the checked-in Rego is stale."""
     require_checked_in(compiled)
     assembly = assemble(compiled)
     name = compiled[0].bundle.name if len(compiled) == 1 else "linked"

@@ -43,7 +43,10 @@ def run_cases(cases: Sequence[Case], point: DecisionPoint, *, agent_id: str) -> 
 
 
 def case_document(case: Case, facts: dict[str, Any]) -> dict[str, Any]:
-    """The document of `case` with its `$facts` filled in; raises `InputError` for a pointer to nothing or a misspelt field."""
+    """The document of `case` with its `$facts` filled in.
+
+    Raises `InputError` for a pointer to nothing and for a misspelt field.
+    """
     document = _fill(case.document, facts)
     for error in strict_validator(schema("input")).iter_errors(document):
         if error.validator == "additionalProperties":

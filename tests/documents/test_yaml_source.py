@@ -47,7 +47,7 @@ l: |
   two
   lines
 m: ""
-n: 9007199254740991
+o: 9007199254740991
 """
     assert load(text, file="f").value == {
         "a": "text with spaces",
@@ -63,7 +63,7 @@ n: 9007199254740991
         "k": {"x": "y", "z": "w"},
         "l": "two\nlines\n",
         "m": "",
-        "n": 9007199254740991,
+        "o": 9007199254740991,
     }
 
 
@@ -102,6 +102,9 @@ def test_load_plain_text_that_every_reader_keeps_stays_text(text: str) -> None:
         (".5", "the number 0.5"),
         ("-.5", "the number -0.5"),
         ("1.e5", "the number 100000"),
+        ("+1e999", "a number"),
+        ("0x_", "a number"),
+        ("0" + "_" * 30 + "7", "a number or text, depending on the reader"),
         ("2026-12-01", "a date or time"),
         ("2026-1-1", "a date or time"),
         ("2026-12-01T10:00:00Z", "a date or time"),
@@ -151,7 +154,9 @@ def test_key_that_is_not_a_string_is_refused_and_the_rest_is_still_read(key: str
 
 
 # G1: the report names both places, whatever the values are.
-@pytest.mark.parametrize("text", ["rules: {}\nother: 1\nrules: {}", 'rules: 1\n\n"rules": 1', "{rules: 1,\n\n rules: 2}"])
+@pytest.mark.parametrize(
+    "text", ["rules: {}\nother: 1\nrules: {}", 'rules: 1\n\n"rules": 1', "{rules: 1,\n\n rules: 2}"]
+)
 def test_g1_duplicate_key_is_refused_with_the_line_of_the_first(text: str) -> None:
     problem = only_problem(text)
     assert (problem.line, problem.code) == (3, "yaml_duplicate_key")
@@ -317,7 +322,7 @@ def test_text_outside_ascii_is_kept_as_it_is_in_values() -> None:
 
 
 def test_windows_line_ends_keep_values_and_positions() -> None:
-    assert load("a: x\r\nb: y\r\n", file="f").value == {"a": "x", "b": "y"}
+    assert load("a: x\r\nb: z\r\n", file="f").value == {"a": "x", "b": "z"}
     assert problems("a: 1\r\nb: NO\r\n") == ["2:4 yaml_quote_it"]
 
 
@@ -375,7 +380,9 @@ _LEAVES = (
     | st.text(max_size=20)
 )
 _VALUES = st.recursive(
-    _LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_KEYS, inner, max_size=4), max_leaves=12
+    _LEAVES,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_KEYS, inner, max_size=4),
+    max_leaves=12,
 )
 
 
@@ -416,20 +423,13 @@ def test_arbitrary_text_raises_nothing_but_bundle_error_at_a_place_in_the_file(t
     try:
         value = load(text, file="f").value
     except BundleError as exc:
-        lines = text.count("\n" if isinstance(text, str) else b"\n") + 2
-        assert exc.problems
-        assert all(1 <= p.line <= lines and p.column >= 1 and p.code and p.message for p in exc.problems)
+        found = exc.problems
     else:
-        # What is accepted, PyYAML reads the same way, but for the numbers that YAML 1.1 takes for text.
-        assert json.dumps(_as_text(value)) == json.dumps(_as_text(yaml.safe_load(text)))
-
-
-def _as_text(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _as_text(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_as_text(item) for item in value]
-    return value
+        assert value == yaml.safe_load(text)
+        return
+    lines = text.count("\n" if isinstance(text, str) else b"\n") + 2
+    assert found
+    assert [p for p in found if not (1 <= p.line <= lines and p.column >= 1 and p.code and p.message)] == []
 
 
 _SCALAR_PIECES = st.text("0123456789+-._:eExXoObBTZtnyaNfiAI~=< ", min_size=1, max_size=14)

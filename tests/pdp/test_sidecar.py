@@ -100,9 +100,7 @@ def test_other_revision_pinned_is_refused(sidecar: Sidecar, ask: Ask) -> None:
         ("POST", "/"),
     ],
 )
-def test_paths_the_gate_does_not_ask_are_closed_even_with_the_token(
-    sidecar: Sidecar, method: str, path: str
-) -> None:
+def test_paths_the_gate_does_not_ask_are_closed_even_with_the_token(sidecar: Sidecar, method: str, path: str) -> None:
     assert _status(sidecar, method, path) == 401
 
 
@@ -147,9 +145,7 @@ def test_eight_threads_share_a_client_and_get_their_own_answers(sidecar: Sidecar
 
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(work, range(8)))
-    assert answers == [
-        [(f"{w}-{i}", Verdict.ALLOW if w % 2 else Verdict.DENY) for i in range(20)] for w in range(8)
-    ]
+    assert answers == [[(f"{w}-{i}", Verdict.ALLOW if w % 2 else Verdict.DENY) for i in range(20)] for w in range(8)]
     client.close()
 
 
@@ -169,7 +165,7 @@ def test_killed_opa_refuses_and_a_restarted_one_answers_the_same_client(
     client = first.client()
     assert client.decide(ask("search_docs")).decision.allowed
     os.kill(first.pid, signal.SIGKILL)
-    assert first._process.ended.wait(30)
+    assert first.wait(30)
     assert _code(client, ask("search_docs")) == "pdp_unreachable"
     assert (client.ready(), first.running) == (False, False)
     with Sidecar.start(**where, work_dir=tmp_path / "work", token=first.token):
@@ -278,9 +274,7 @@ def test_start_says_so_when_the_bundle_does_not_load(
         {"/.manifest": b'{"revision":"r","roots":["gate"]}', "/gate/main.rego": b"package gate\nx :="},
     )
     with pytest.raises(ToolchainError, match="was not ready with the bundle") as caught:
-        Sidecar.start(
-            tarball=tarball, opa=opa_binary, listen="tcp", work_dir=tmp_path / "work", startup_timeout_s=1.5
-        )
+        Sidecar.start(tarball=tarball, opa=opa_binary, listen="tcp", work_dir=tmp_path / "work", startup_timeout_s=1.5)
     assert caught.value.code == "sidecar_not_ready"
 
 
@@ -291,18 +285,12 @@ def test_start_refuses_a_folder_open_to_others(tarball: Path, opa_binary: Path, 
     with pytest.raises(ToolchainError, match="is open to other users"):
         Sidecar.start(tarball=tarball, opa=opa_binary, listen="tcp", work_dir=open_folder)
     with pytest.raises(ToolchainError, match="is open to other users"):
-        Sidecar.start(
-            tarball=tarball, opa=opa_binary, listen=open_folder / "opa.sock", work_dir=tmp_path / "work"
-        )
+        Sidecar.start(tarball=tarball, opa=opa_binary, listen=open_folder / "opa.sock", work_dir=tmp_path / "work")
 
 
-def test_start_refuses_a_socket_path_the_kernel_would_cut(
-    tarball: Path, opa_binary: Path, tmp_path: Path
-) -> None:
+def test_start_refuses_a_socket_path_the_kernel_would_cut(tarball: Path, opa_binary: Path, tmp_path: Path) -> None:
     with pytest.raises(ToolchainError, match="over 107 bytes"):
-        Sidecar.start(
-            tarball=tarball, opa=opa_binary, listen=tmp_path / ("x" * 108), work_dir=tmp_path / "work"
-        )
+        Sidecar.start(tarball=tarball, opa=opa_binary, listen=tmp_path / ("x" * 108), work_dir=tmp_path / "work")
 
 
 def test_manifest_revision_of_a_built_bundle(tarball: Path) -> None:

@@ -142,9 +142,7 @@ def read_request(connection: socket.socket) -> bytes:
             return data
         data += chunk
     head, _, body = data.partition(b"\r\n\r\n")
-    size = next(
-        (int(x.split(b":")[1]) for x in head.split(b"\r\n") if x.lower().startswith(b"content-length")), 0
-    )
+    size = next((int(x.split(b":")[1]) for x in head.split(b"\r\n") if x.lower().startswith(b"content-length")), 0)
     while len(body) < size:
         body += connection.recv(65_536)
     return data
@@ -375,9 +373,7 @@ def test_backlog_that_nobody_accepts_is_a_timeout(tmp_path: Any) -> None:
         assert refusal(client).code == "pdp_timeout"
 
 
-@pytest.mark.parametrize(
-    "status", ["301 Moved", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"]
-)
+@pytest.mark.parametrize("status", ["301 Moved", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"])
 def test_redirect_is_refused_and_not_followed(status: str) -> None:
     with serving(sends(SOUND)) as elsewhere:
         answer = http(reply(), status=status, headers=f"Location: {elsewhere.url}/\r\n")

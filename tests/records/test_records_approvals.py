@@ -245,12 +245,18 @@ def test_vote_on_an_old_version_or_unknown_approval_is_refused(store: Store) -> 
     )
 
 
-@pytest.mark.parametrize("vote", [StoredVote(b"", b"s"), StoredVote(b"p", b""), StoredVote("p", b"s"), StoredVote(b"p" * 99_999, b"s")])  # type: ignore[arg-type]  # fmt: skip
-def test_vote_that_is_no_pair_of_byte_strings_is_refused(store: Store, vote: StoredVote) -> None:
+@pytest.mark.parametrize(
+    ("payload", "signature"), [(b"", b"s"), (b"p", b""), ("p", b"s"), (b"p", None), (b"p" * 99_999, b"s")]
+)
+def test_vote_that_is_no_pair_of_byte_strings_is_refused(store: Store, payload: Any, signature: Any) -> None:
     asked = _requested(store)
     with pytest.raises(InputError):
         store.add_vote(
-            TENANT, asked.approval_id, expected_version=1, vote=vote, to_status=ApprovalStatus.APPROVED
+            TENANT,
+            asked.approval_id,
+            expected_version=1,
+            vote=StoredVote(payload, signature),
+            to_status=ApprovalStatus.APPROVED,
         )
 
 

@@ -33,7 +33,7 @@ def test_run_created_twice_is_refused(store: Store) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"status": RunStatus.PAUSED}, {"status": "running"}, {"version": 2}, {"version": True + 1}]
+    [{"status": RunStatus.PAUSED}, {"status": "running"}, {"version": 2}]
     + [
         {f: v}
         for f in ("tenant_id", "run_id", "agent_id", "session_id")
@@ -41,10 +41,6 @@ def test_run_created_twice_is_refused(store: Store) -> None:
     ],
 )
 def test_run_that_no_record_can_hold_is_refused(store: Store, changes: dict[str, object]) -> None:
-    if changes == {"status": "running"}:
-        # A plain string is not the closed set.
-        assert error_code(lambda: store.create_run(replace(run_record("r"), status="running"))) != ""  # type: ignore[arg-type]
-        return
     with pytest.raises(InputError):
         store.create_run(replace(run_record("run-9"), **changes))  # type: ignore[arg-type]
     assert store.run(TENANT, "run-9") is None

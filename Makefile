@@ -1,0 +1,88 @@
+.DEFAULT_GOAL := help
+SHELL         := bash
+.SHELLFLAGS   := -euo pipefail -c
+MAKEFLAGS     += --no-print-directory
+.DELETE_ON_ERROR:
+
+VENV    := .venv
+PY      := $(VENV)/bin/python
+BUNDLE  ?= support-triage
+ENGINE  ?= embedded
+BUNDLES := $(wildcard bundles/*)
+# The one place where the OPA version stands.
+OPA     := .tools/opa
+# Tests run without network where the kernel allows; loopback stays.
+OFFLINE := $(shell unshare -rn true 2>/dev/null && echo unshare -rn)
+
+.PHONY: help setup opa demo test check lint types rego shape compile bundle serve bench clean format
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(VENV)/.installed: pyproject.toml
+	python3 -m venv $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[embedded]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.installed
+	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[embedded,dev]'
+	@touch $@
+
+setup: $(VENV)/.dev ## make .venv with everything a developer needs
+
+opa: $(VENV)/.installed ## find, download or build the pinned OPA, saying which way worked
+	@$(PY) -m gate.opa --ensure
+
+$(OPA): gate/opa.py $(VENV)/.installed
+	@$(PY) -m gate.opa --ensure
+	@mkdir -p .tools && if [ ! -e $(OPA) ]; then ln -s "$$($(PY) -m gate.opa | head -n 1)" $(OPA); fi
+	@touch -c -h $(OPA)
+
+demo: $(VENV)/.installed ## play the support-triage story (ENGINE=opa for a real sidecar)
+	@if [ "$(ENGINE)" = opa ]; then $(PY) -m gate.opa --ensure >/dev/null; fi
+	@$(VENV)/bin/gate demo --bundle bundles/$(BUNDLE) --engine $(ENGINE)
+
+check: lint types rego compile ## everything static: format, lint, types, Rego, coverage, compiled Rego in step
+
+lint: $(VENV)/.dev
+	$(VENV)/bin/ruff format --check gate tests
+	$(VENV)/bin/ruff check gate tests
+
+format: $(VENV)/.dev $(OPA) ## format Python and Rego
+	$(VENV)/bin/ruff format gate tests
+	$(VENV)/bin/ruff check --fix --quiet gate tests || true
+	$(OPA) fmt --write policies
+
+types: $(VENV)/.dev
+	$(VENV)/bin/mypy
+
+dist/opa-schemas/input.json: schemas/input.schema.json $(VENV)/.installed
+	@mkdir -p $(@D)
+	@$(PY) -m gate.documents.opa_schema > $@
+
+rego: $(VENV)/.dev $(OPA) dist/opa-schemas/input.json ## Rego: format, strict check with schemas, shape, tests, 100 % coverage
+	@test -z "$$($(OPA) fmt --list policies bundles)" || { $(OPA) fmt --diff policies bundles; exit 1; }
+	$(OPA) check --strict --schema dist/opa-schemas policies $(BUNDLES:%=%/rego)
+	GATE_OPA_BIN=$(OPA) $(PY) -m gate.compiler.shape policies bundles
+	$(OFFLINE) $(OPA) test --schema dist/opa-schemas --threshold 100 policies
+
+compile: $(VENV)/.installed ## fail when a checked-in rego/ is not what its YAML compiles to
+	@for bundle in $(BUNDLES); do $(VENV)/bin/gate compile --check $$bundle; done
+
+bundle: $(OPA) ## build bundles/$(BUNDLE) into dist/
+	@$(VENV)/bin/gate build bundles/$(BUNDLE) --out dist
+
+serve: $(OPA) ## build bundles/$(BUNDLE) and serve it on a local OPA sidecar
+	@$(VENV)/bin/gate build bundles/$(BUNDLE) --out dist --output json > dist/last-build.json
+	@$(VENV)/bin/gate serve "$$($(PY) -c 'import json; print(json.load(open("dist/last-build.json"))["path"])')"
+
+test: check ## check, then every suite: unit, Rego, golden cases, real OPA over TCP and socket
+	@for bundle in $(BUNDLES); do \
+	  $(VENV)/bin/gate test $$bundle --engine opa && $(VENV)/bin/gate test $$bundle --engine embedded; done
+	$(PY) -m pytest --cov --cov-report=term:skip-covered
+
+bench: $(OPA) $(VENV)/.installed ## ratios against raw OPA and growth with the number of capabilities
+	@$(VENV)/bin/gate bench
+
+clean: ## remove what the targets made
+	rm -rf $(VENV) .tools dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -1,0 +1,1 @@
+"""What measures and shows, and is not on a call's way."""

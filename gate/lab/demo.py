@@ -1,0 +1,230 @@
+"""The support-triage story: real decisions, real records, a real tool call, in about a minute.
+
+Plays on a throw-away copy of a bundle with a throw-away reviewer key, so that no private key of a real reviewer exists
+beside the gate. Expects nothing: it reports what the decision point answered.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gate import opa
+from gate.compiler import Compiled, assemble, compile_bundle, write
+from gate.decision import ActionBlocked, Verdict
+from gate.enforcement import AlreadyCommitted, EffectOutcomeUnknown, Gate
+from gate.errors import InputError
+from gate.evidence import Identity, Run
+from gate.pdp import DecisionPoint, EmbeddedDecisionPoint, Sidecar
+from gate.records import ReviewerKey, Store, generate_key
+from gate.release import build
+
+TENANT = "tenant-acme"
+TICKET = {"queue": "support", "requester_id": "user-42", "title": "Broken invoice"}
+_ENVIRONMENT = "demo"
+_PUBLIC_KEY = re.compile(r"^(?P<head> *(?:- )?public_key: ).*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One line of the story."""
+
+    title: str
+    verdict: str
+    reasons: tuple[str, ...]
+    ran: bool
+    """The tool's body was executed in this step."""
+
+
+@dataclass(slots=True)
+class TicketService:
+    """The tool behind the gate: counts how often it really ran."""
+
+    tickets: list[dict[str, Any]] = field(default_factory=list)
+    searches: int = 0
+    hang: bool = False
+
+    def create_ticket(self, **arguments: Any) -> dict[str, Any]:
+        """Writes a ticket; when `hang` is set the answer gets lost after the request was sent."""
+        self.tickets.append(arguments)
+        if self.hang:
+            raise TimeoutError("no answer from the ticket service")
+        return {"ticket_id": f"T-{len(self.tickets)}"}
+
+    def search_docs(self, **_: Any) -> dict[str, Any]:
+        """Finds one page."""
+        self.searches += 1
+        return {"hits": ["How to correct an invoice"]}
+
+    @property
+    def runs(self) -> int:
+        """How often any body ran."""
+        return len(self.tickets) + self.searches
+
+
+@contextlib.contextmanager
+def stage(bundle: Path, engine: str) -> Iterator[Story]:
+    """Sets the story up on `engine` (embedded or opa) and takes everything down again."""
+    with tempfile.TemporaryDirectory(prefix="gate-demo-") as folder:
+        root = Path(folder)
+        compiled, key = _copy_with_throwaway_key(bundle, root)
+        with (
+            _decision_point(compiled, engine, root) as (point, leave),
+            Store.open(f"sqlite:///{root}/demo.sqlite") as store,
+        ):
+            yield Story(gate=Gate(point, store, environment=_ENVIRONMENT), store=store, key=key, leave=leave)
+
+
+def _copy_with_throwaway_key(bundle: Path, root: Path) -> tuple[Compiled, ReviewerKey]:
+    copy = root / bundle.resolve().name
+    shutil.copytree(bundle, copy)
+    original = compile_bundle(copy)
+    if not original.bundle.reviewers:
+        raise InputError("the story needs a bundle with a reviewer", code="demo_bundle_unfit")
+    reviewer = original.bundle.reviewers[0]
+    private, public = generate_key()
+    file = copy / "reviewers.yaml"
+    file.write_text(_PUBLIC_KEY.sub(lambda m: m["head"] + public, file.read_text("utf-8"), count=1), "utf-8")
+    compiled = compile_bundle(copy)
+    write(compiled)
+    return compiled, ReviewerKey(reviewer=reviewer.id, key_id=reviewer.keys[0].key_id, private_key=private)
+
+
+@contextlib.contextmanager
+def _decision_point(compiled: Compiled, engine: str, root: Path) -> Iterator[tuple[DecisionPoint, Callable[[], None]]]:
+    """A decision point, and what makes it go away."""
+    if engine == "embedded":
+        assembly = assemble([compiled])
+        embedded = EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
+        yield embedded, embedded.close
+        return
+    binary = opa.ensure().path
+    built = build([compiled], root / "dist", binary=binary)
+    with Sidecar.start(
+        tarball=built.path, opa=binary, listen=root / "run" / "opa.sock", work_dir=root / "run"
+    ) as sidecar:
+        client = sidecar.client()
+        yield client, sidecar.stop
+        client.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """The cast of one performance."""
+
+    gate: Gate
+    store: Store
+    key: ReviewerKey
+    leave: Callable[[], None]
+    """Makes the decision point go away."""
+    service: TicketService = field(default_factory=TicketService)
+
+    def play(self) -> Iterator[Step]:
+        """Plays the whole story, a step at a time."""
+        run = self.gate.start_run(
+            agent_id="support-triage-ref",
+            identity=Identity(
+                tenant_id=TENANT,
+                principal_id="user-42",
+                authorization_mode="user_delegated",
+                delegated_principal_id="user-42",
+                delegated_scope="tickets:create",
+            ),
+            session_id="session-support-001",
+            trace_id="trace-support-042",
+        )
+        create, other = "create_ticket", {**TICKET, "title": "Wrong address"}
+        yield self._call(run, "search_docs runs", "search_docs", {"query": "invoice"})
+        step, first = self._asked(run, "create_ticket asks for approval", TICKET, key="intent-1")
+        yield step
+        yield self._approve("a manager signs the approval", first)
+        yield self._call(run, "the approved call runs once", create, TICKET, key="intent-1")
+        yield self._call(run, "the same call again: first receipt", create, TICKET, key="intent-1")
+        yield self._call(run, "that approval, new key", create, TICKET, key="intent-2", approval=first)
+        step, second = self._asked(run, "another ticket asks for approval", other, key="intent-3")
+        yield step
+        yield self._approve("a manager signs that one too", second)
+        changed = {**other, "queue": "billing"}
+        yield self._call(run, "other arguments under it", create, changed, key="intent-4", approval=second)
+        yield self._call(run, "run_shell", "run_shell", {"command": "ls"})
+        yield self._call(run, "a tool nobody catalogued", "delete_user", {"id": "7"})
+        self.service.hang = True
+        yield self._call(run, "the write times out", create, other, key="intent-3")
+        self.service.hang = False
+        yield self._call(run, "its retry", create, other, key="intent-3")
+        yield self._reconcile("reconciled: not committed", "intent-3")
+        yield self._call(run, "after that, a fresh approval", create, other, key="intent-3")
+        self.leave()
+        yield self._call(run, "the decision point goes away", "search_docs", {"query": "invoice"})
+
+    def _call(
+        self,
+        run: Run,
+        title: str,
+        capability: str,
+        arguments: dict[str, Any],
+        *,
+        key: str | None = None,
+        approval: str | None = None,
+    ) -> Step:
+        return self._attempt(run, title, capability, arguments, key, approval)[0]
+
+    def _asked(self, run: Run, title: str, arguments: dict[str, Any], *, key: str) -> tuple[Step, str]:
+        step, approval_id = self._attempt(run, title, "create_ticket", arguments, key, None)
+        if approval_id is None:
+            raise InputError(
+                f"the story needs a bundle that asks for approval, but: {step.verdict}", code="demo_bundle_unfit"
+            )
+        return step, approval_id
+
+    def _attempt(
+        self, run: Run, title: str, capability: str, arguments: dict[str, Any], key: str | None, approval: str | None
+    ) -> tuple[Step, str | None]:
+        before = self.service.runs
+
+        def step(verdict: str, reasons: tuple[str, ...]) -> Step:
+            return Step(title=title, verdict=verdict, reasons=reasons, ran=self.service.runs > before)
+
+        try:
+            with self.gate.tool_call(
+                run,
+                capability,
+                arguments,
+                idempotency_key=key,
+                reason="The customer reported a problem.",
+                approval_id=approval,
+            ) as call:
+                call.complete(getattr(self.service, capability)(**call.arguments))
+        except AlreadyCommitted as done:
+            return step(f"receipt {done.receipt['ticket_id']}", done.decision.codes), None
+        except ActionBlocked as blocked:
+            return step(str(blocked.decision.verdict), blocked.decision.codes), blocked.approval_id
+        except (TimeoutError, EffectOutcomeUnknown):
+            effect = next(e for e in self.store.effects(TENANT) if e.idempotency_key == key)
+            return step(str(effect.status), ()), None
+        return step(str(Verdict.ALLOW), call.decision.codes), None
+
+    def _approve(self, title: str, approval_id: str) -> Step:
+        approval = self.store.approval(TENANT, approval_id)
+        if approval is None:
+            raise InputError("the approval that was asked for is gone", code="approval_unknown")
+        vote = self.gate.reviews.sign(approval, decision="approved", key=self.key)
+        moved = self.gate.reviews.vote(TENANT, approval_id, vote, decision="approved", reviewer=self.key.reviewer)
+        return Step(title=title, verdict=str(moved.status), reasons=(), ran=False)
+
+    def _reconcile(self, title: str, key: str) -> Step:
+        effect = next(e for e in self.store.effects(TENANT) if e.idempotency_key == key)
+        settled = self.gate.reviews.reconcile(
+            effect,
+            outcome="not_committed",
+            evidence_ref="ticket-service:search-by-title",
+            reconciled_by="support-ops",
+            owner_fenced=True,
+        )
+        return Step(title=title, verdict=str(settled.status), reasons=(), ran=False)
