@@ -1,7 +1,7 @@
 """The input schema as `opa check` can use it: one self-contained file.
 
-OPA's type checker reads no keyword that would widen or join types, so what `schemas/input.schema.json` says beyond types
-and closed properties is left out here; the full schema is what documents are validated against.
+OPA's type checker reads no keyword that would widen or join types, so what `schemas/input.schema.json` says beyond
+types and closed properties is left out here; the full schema is what documents are validated against.
 """
 
 from __future__ import annotations

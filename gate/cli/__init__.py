@@ -1,0 +1,121 @@
+"""The command line: parse, call one function, render, exit. One file a command.
+
+Here are the group and the one place where an error becomes text. Decides nothing; a bug is not an error and is not
+swallowed.
+"""
+
+from __future__ import annotations
+
+import signal
+from importlib import metadata
+from typing import Any
+
+import click
+
+from gate.cli.approvals import approvals
+from gate.cli.build import build
+from gate.cli.compile import compile_command
+from gate.cli.demo import demo
+from gate.cli.effects import effects
+from gate.cli.eval import evaluate
+from gate.cli.explain import explain
+from gate.cli.init import init
+from gate.cli.rendering import visible
+from gate.cli.serve import serve
+from gate.cli.status import status
+from gate.cli.test import test
+from gate.cli.validate import validate
+from gate.decision import ActionBlocked
+from gate.errors import BundleError, GateError
+from gate.opa import OPA_VERSION
+
+COMMANDS: tuple[click.Command, ...] = (
+    init,
+    validate,
+    compile_command,
+    test,
+    evaluate,
+    explain,
+    build,
+    serve,
+    status,
+    approvals,
+    effects,
+    demo,
+)
+"""Every command, in the order a newcomer meets them. A new command is one import and one line here."""
+
+_INTERRUPTED = 128 + signal.SIGINT
+
+
+class GateGroup(click.Group):
+    """A group in which a `GateError` of any command becomes text on stderr and an exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands in the order of `COMMANDS`."""
+        return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command."""
+        try:
+            return super().invoke(ctx)
+        except GateError as exc:
+            _report(exc)
+            ctx.exit(exc.exit_code)
+        except KeyboardInterrupt:
+            ctx.exit(_INTERRUPTED)
+
+
+def _report(error: GateError) -> None:
+    lines: list[str] = []
+    if isinstance(error, BundleError) and error.problems:
+        for problem in error.problems:
+            lines.append(str(problem))
+            if problem.hint:
+                lines.append(f"  hint: {problem.hint}")
+    else:
+        lines.append(f"error: {error.code}: {error.message}")
+        if isinstance(error, ActionBlocked):
+            lines += [
+                f"  {reason.code} ({reason.verdict}){f': {reason.remedy}' if reason.remedy else ''}"
+                for reason in error.decision.reasons
+            ]
+        if error.hint:
+            lines.append(f"hint: {error.hint}")
+    for line in lines:
+        click.echo(visible(line), err=True)
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if not wanted or ctx.resilient_parsing:
+        return
+    try:
+        version = metadata.version("agent-policy-gate")
+    except metadata.PackageNotFoundError:
+        version = "from a checkout"
+    click.echo(f"gate {version}, for OPA {OPA_VERSION}")
+    ctx.exit()
+
+
+@click.group(
+    cls=GateGroup,
+    context_settings={"auto_envvar_prefix": "GATE", "help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
+)
+def cli() -> None:
+    """Policy as code for AI agents: governed YAML, reviewed Rego, enforced decisions.
+
+    Results go to stdout, everything else to stderr. Exit codes: 0 allowed or ok, 1 could not decide, 2 usage, 3 denied
+    or failed, 4 approval needed, 5 bundle invalid. Every option can be given as a GATE_* environment variable.
+    """
+
+
+for _command in COMMANDS:
+    cli.add_command(_command)
+
+
+def main() -> None:
+    """The entry point of the `gate` script; never returns."""
+    cli(prog_name="gate")

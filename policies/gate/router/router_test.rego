@@ -1,0 +1,161 @@
+package gate.router_test
+
+import data.gate.fixture_test as fixture
+import data.gate.router
+
+test_bundle_finding_of_the_governing_bundle if _codes(fixture.ticket) == {"configured_allow"}
+
+test_deny_empty_document if _codes({}) == {"agent_not_governed"}
+
+test_deny_agent_broken if _misses == set()
+
+_misses := {[path, what, got] |
+	some path, values in {
+		"/agent": fixture.no_section,
+		"/agent/agent_id": array.concat(fixture.garbage, ["triage", "TRIAGE-AGENT", "triage-agent "]),
+	}
+	some what, doc in fixture.broken(fixture.ticket, path, values)
+	got := _codes(doc)
+	got != {"agent_not_governed"}
+}
+
+test_deny_no_bundles_at_all if _misses_of_bundles == set()
+
+_misses_of_bundles := {[bundles, got] |
+	some bundles in [{}, null, "garbage", [], {"other": fixture.bundles.triage}, {"triage": null}, {"triage": {}}]
+	got := _codes_in(fixture.ticket, fixture.bundle_of, bundles)
+	got != {"agent_not_governed"}
+}
+
+test_deny_no_agent_table if _misses_of_table == set()
+
+_misses_of_table := {[table, got] |
+	some table in [{}, null, "triage", [], {"triage-agent": null}, {"triage-agent": "other"}, {"triage-agent": 1}]
+	got := _codes_in(fixture.ticket, table, fixture.bundles)
+	got != {"agent_not_governed"}
+}
+
+test_deny_bundle_without_version if _misses_of_version == set()
+
+_misses_of_version := {[what, got] |
+	some what, bundles in fixture.broken(fixture.bundles, "/triage/bundle/version", fixture.no_string)
+	got := _codes_in(fixture.ticket, fixture.bundle_of, bundles)
+	got != {"agent_not_governed", "configured_allow"}
+}
+
+# The model never chooses a bundle, whatever it says about itself.
+test_deny_agent_named_by_the_request_only if {
+	_codes(fixture.without(
+		fixture.put(fixture.ticket, "/request/agent_id", "triage-agent"),
+		"/agent/agent_id",
+	)) == {"agent_not_governed"}
+}
+
+test_facts_of_the_call if _facts(fixture.ticket) == {
+	"flags": {"governed", "catalogued", "named"},
+	"capability": fixture.bundles.triage.catalog.create_ticket,
+	"contract": fixture.bundles.triage.contracts.create_ticket,
+	"capability_name": "create_ticket",
+}
+
+test_facts_of_a_call_without_contract if _facts(fixture.reading) == {
+	"flags": {"governed", "catalogued", "named"},
+	"capability": fixture.bundles.triage.catalog.search_docs,
+	"contract": {},
+	"capability_name": "search_docs",
+}
+
+test_facts_of_a_capability_refused_by_name if {
+	_facts(fixture.put(fixture.ticket, "/request/capability", "run_shell")) == {
+		"flags": {"governed", "named"},
+		"capability": {},
+		"contract": {},
+		"capability_name": "run_shell",
+	}
+}
+
+# In a transition the record says which capability it is about; the request cannot.
+test_facts_of_transitions if _misses_of_transition == set()
+
+_misses_of_transition := {[doc.operation, got] |
+	some sound in [fixture.voting, fixture.reconciling]
+	doc := fixture.put(sound, "/request/capability", "search_docs")
+	got := _facts(doc)
+	got != {
+		"flags": {"governed", "catalogued", "named", "transition"},
+		"capability": fixture.bundles.triage.catalog.create_ticket,
+		"contract": fixture.bundles.triage.contracts.create_ticket,
+		"capability_name": "create_ticket",
+	}
+}
+
+test_facts_of_the_empty_document if _facts({}) == {
+	"flags": set(),
+	"capability": {},
+	"contract": {},
+	"capability_name": null,
+}
+
+test_facts_of_a_name_nobody_catalogued if _misses_of_name == set()
+
+_misses_of_name := {[what, got] |
+	some what, doc in fixture.broken(fixture.ticket, "/request/capability", array.concat(
+		fixture.garbage,
+		["CREATE_TICKET", " create_ticket", "create_ticket\n", ["create_ticket"]],
+	))
+	facts := _facts(doc)
+	got := [facts.flags, facts.capability, facts.contract]
+	got != [{"governed"}, {}, {}]
+}
+
+test_whole_tables_of_the_bundle if {
+	_tables(fixture.ticket) == {
+		"bundle": fixture.bundles.triage.bundle,
+		"catalog": fixture.bundles.triage.catalog,
+		"contracts": fixture.bundles.triage.contracts,
+		"reviewers": fixture.bundles.triage.reviewers,
+	}
+}
+
+test_whole_tables_without_bundle_are_empty if {
+	_tables({}) == {"bundle": {}, "catalog": {}, "contracts": {}, "reviewers": {}}
+}
+
+_tables(doc) := tables if {
+	tables := _all_tables with input as doc
+		with data.gate.agents.bundle_of as fixture.bundle_of
+		with data.gate.bundles as fixture.bundles
+}
+
+_all_tables := {
+	"bundle": router.bundle,
+	"catalog": router.catalog,
+	"contracts": router.contracts,
+	"reviewers": router.reviewers,
+}
+
+_facts(doc) := facts if {
+	facts := _all_facts with input as doc
+		with data.gate.agents.bundle_of as fixture.bundle_of
+		with data.gate.bundles as fixture.bundles
+}
+
+_all_facts := {
+	"flags": union({
+		{"governed" | router.governed},
+		{"catalogued" | router.catalogued},
+		{"named" | router.named},
+		{"transition" | router.transition},
+	}),
+	"capability": router.capability,
+	"contract": router.contract,
+	"capability_name": router.capability_name,
+}
+
+_codes(doc) := _codes_in(doc, fixture.bundle_of, fixture.bundles)
+
+_codes_in(doc, table, bundles) := {f.code |
+	some f in router.findings with input as doc
+		with data.gate.agents.bundle_of as table
+		with data.gate.bundles as bundles
+}
