@@ -1,8 +1,8 @@
 """Trace events: what was decided or done, one JSON line each, without any secret, prompt or argument value.
 
-Pure but for the sinks. A payload holds ids, digests, codes and numbers; it is checked against
-`schemas/trace-event.schema.json` before it is written. A sink that cannot write raises: a decision nobody can trace
-later must not pass unnoticed.
+Pure but for the sinks. A payload holds ids, digests, codes and numbers, in the form of
+`schemas/trace-event.schema.json`; anything else is refused before it is written. A sink that cannot write raises: a
+decision nobody can trace later must not pass unnoticed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,12 @@ class TraceEvent:
     payload: Mapping[str, Scalar | Sequence[str]]
 
     def as_line(self) -> str:
-        """The event as one line of ASCII JSON, keys in the order of the schema."""
+        """The event as one line of ASCII JSON, keys in the order of the schema.
+
+        Raises `EvidenceError` (`trace_event_invalid`) for what the schema has no place for.
+        """
+        if not self.event_type or not self.trace_id or not all(map(_fits, self.payload.values())):
+            raise EvidenceError("the trace event is not in the form of its schema", code="trace_event_invalid")
         return json.dumps(
             {
                 "schema_version": SCHEMA_VERSION,
@@ -44,6 +49,12 @@ class TraceEvent:
             },
             allow_nan=False,
         )
+
+
+def _fits(value: object) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(isinstance(item, str) for item in value)
+    return value is None or isinstance(value, (str, int))
 
 
 class TraceSink(Protocol):

@@ -18,8 +18,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gate.decision import Decision
-
 # Printable by category and yet nothing to see: fillers, variation selectors, the blank Braille pattern.
 _HIDDEN = frozenset(
     chr(code)
@@ -114,8 +112,3 @@ def timestamp(at_ms: int) -> str:
         return datetime.fromtimestamp(at_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (OverflowError, ValueError, OSError):
         return str(at_ms)
-
-
-def emit_decision(decision: Decision) -> None:
-    """Verdict and revision of a decision, as text."""
-    emit_fields([("verdict", str(decision.verdict)), ("revision", cell(decision.revision))])

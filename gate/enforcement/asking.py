@@ -39,6 +39,8 @@ def ask(point: DecisionPoint, agent_id: str, prepare: Callable[[Facts], Prepared
             facts = point.facts(agent_id)
             prepared = prepare(facts)
             reply = point.decide(prepared.document)
+            if reply.decision.audit.get("request_id") != prepared.request_id:
+                raise PdpError("the decision is about another request", code="pdp_request_id_mismatch")
             if reply.revision == facts.revision:
                 return Answer(reply.decision, prepared)
         raise PdpError("the served bundle kept changing", code="pdp_revision_unsettled", hint="try again")

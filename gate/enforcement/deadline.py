@@ -5,15 +5,19 @@ Its effect is then unknown, and its late result is thrown away.
 
 from __future__ import annotations
 
+import contextvars
 import threading
 from collections.abc import Callable
 from typing import Any
 
-from gate.enforcement.outcome import EffectOutcomeUnknown
+from gate.enforcement.outcome import EffectNotStarted, EffectOutcomeUnknown
 
 
 def run_with_deadline(body: Callable[[], Any], timeout_seconds: int) -> Any:
-    """The result of `body`, or its exception; raises `EffectOutcomeUnknown` after `timeout_seconds`."""
+    """The result of `body`, or its exception; raises `EffectOutcomeUnknown` after `timeout_seconds`.
+
+    The body sees the caller's context variables. Raises `EffectNotStarted` when no thread could be had for it.
+    """
     results: list[Any] = []
     errors: list[BaseException] = []
 
@@ -24,8 +28,12 @@ def run_with_deadline(body: Callable[[], Any], timeout_seconds: int) -> Any:
             errors.append(exc)
 
     # A daemon: a hung tool must not keep the process from ending.
-    thread = threading.Thread(target=target, name="gate-tool", daemon=True)
-    thread.start()
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=context.run, args=(target,), name="gate-tool", daemon=True)
+    try:
+        thread.start()
+    except RuntimeError as exc:
+        raise EffectNotStarted("no thread could be started for the tool") from exc
     thread.join(timeout_seconds)
     if errors:
         raise errors[0]

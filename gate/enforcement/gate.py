@@ -16,13 +16,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from gate.decision import Decision
-from gate.enforcement.asking import Answer, ask
+from gate.decision import ActionBlocked, Decision
+from gate.enforcement.asking import ask, refusal
 from gate.enforcement.deadline import run_with_deadline
+from gate.enforcement.obligations import refuse_unknown
 from gate.enforcement.outcome import AlreadyCommitted, EffectNotStarted, EffectOutcomeUnknown
 from gate.enforcement.review import Reviews
 from gate.enforcement.tool_call import CallRunner, ToolCall
-from gate.errors import GateError, InputError
+from gate.errors import EvidenceError, GateError, InputError
 from gate.evidence import ABSENT, Call, EvidenceBuilder, Identity, Run
 from gate.pdp import DecisionPoint, Facts
 from gate.records import EffectStatus, RunRecord, RunStatus, Store
@@ -68,7 +69,12 @@ class Gate:
         self._evidence = EvidenceBuilder(store=store, environment=environment)
         self._runner = CallRunner(point=point, store=store, evidence=self._evidence, clock_ms=clock_ms, owner=_owner)
         self.reviews = Reviews(
-            point=point, store=store, evidence=self._evidence, clock_ms=clock_ms, environment=environment
+            point=point,
+            store=store,
+            evidence=self._evidence,
+            clock_ms=clock_ms,
+            environment=environment,
+            traced=lambda run, answer: self._traced(run, answer.decision),
         )
         """Votes on approvals and reconciliation of effects, for people."""
 
@@ -88,7 +94,11 @@ class Gate:
         )
         for name in ("agent_id", "session_id", "run_id", "trace_id"):
             _require_text(name, getattr(run, name))
-        self.check(run, "run_start").enforce()
+        decision = self.check(run, "run_start").enforce()
+        try:
+            refuse_unknown(decision, frozenset())
+        except EvidenceError as exc:
+            raise ActionBlocked(refusal(exc, None)) from exc
         self._store.create_run(
             RunRecord(
                 tenant_id=identity.tenant_id or "",
@@ -115,8 +125,11 @@ class Gate:
         )
 
     def check(self, run: Run, operation: str, request: Mapping[str, Any] | None = None) -> Decision:
-        """The decision about any operation but a tool call; `request` is what the model asked. Carries nothing out."""
-        checkpoint = CHECKPOINT_OF.get(operation)
+        """The decision about any operation but a tool call; `request` is what the model asked. Carries nothing out.
+
+        Raises `InputError` for an operation that is not in `CHECKPOINT_OF` and for a request that is not JSON.
+        """
+        checkpoint = CHECKPOINT_OF.get(operation) if isinstance(operation, str) else None
         if checkpoint is None:
             raise InputError(f"`{operation!a}` is not an operation that can be checked", code="operation_unknown")
 
@@ -130,12 +143,12 @@ class Gate:
                 request=request or {},
             )
 
-        return self._traced(run, ask(self._point, run.agent_id, prepare), None)
+        return self._traced(run, ask(self._point, run.agent_id, prepare).decision)
 
     def check_call(self, run: Run, call: Call) -> Decision:
         """The decision about a tool call, without asking for approval, claiming or running anything."""
         _require_call(call)
-        return self._traced(run, self._runner.ask(run, call), call.capability)
+        return self._traced(run, self._runner.ask(run, call).decision)
 
     @contextmanager
     def tool_call(
@@ -168,17 +181,22 @@ class Gate:
         try:
             entered = self._runner.enter(run, call)
         except GateError as exc:
-            self._emit(run, "tool_call_blocked", {"capability": capability, "code": exc.code, **_codes(exc)})
+            self._emit(run, "tool_call_blocked", {"code": exc.code, **_said(getattr(exc, "decision", None))})
             raise
         try:
-            self._emit(run, "tool_call_allowed", {"capability": capability, "revision": entered.decision.revision})
+            self._emit(run, "tool_call_allowed", _said(entered.decision))
         except BaseException:
             self._settle(run, entered, EffectStatus.FAILED_BEFORE_EFFECT)
             raise
         try:
             yield entered
         except BaseException as exc:
-            self._settle(run, entered, _status_after(exc, entered))
+            try:
+                self._settle(run, entered, _status_after(exc, entered))
+            except GateError:
+                if isinstance(exc, Exception):
+                    raise
+                # An interrupt outranks the failure to record; the effect stays claimed, which blocks.
             raise
         self._settle(run, entered, EffectStatus.COMMITTED)
 
@@ -212,10 +230,14 @@ class Gate:
         try:
             self._runner.settle(call, status)
         except GateError as exc:
-            self._emit(run, "effect_unsettled", {"code": exc.code})
-            raise EffectOutcomeUnknown(
+            unknown = EffectOutcomeUnknown(
                 "the effect's outcome could not be recorded", hint="reconcile it under its idempotency key"
-            ) from exc
+            )
+            try:
+                self._emit(run, "effect_unsettled", {"code": exc.code})
+            except GateError:
+                raise unknown from exc
+            raise unknown from exc
         if call.claimed is not None:
             self._emit(
                 run,
@@ -223,20 +245,8 @@ class Gate:
                 {"status": str(status), "business_key": call.claimed.effect.business_key},
             )
 
-    def _traced(self, run: Run, answer: Answer, capability: str | None) -> Decision:
-        decision = answer.decision
-        self._emit(
-            run,
-            "decision",
-            {
-                "capability": decision.audit.get("capability") if capability else None,
-                "operation": decision.audit.get("operation"),
-                "verdict": str(decision.verdict),
-                "reasons": list(decision.codes),
-                "revision": decision.revision,
-                "request_id": decision.audit.get("request_id"),
-            },
-        )
+    def _traced(self, run: Run, decision: Decision) -> Decision:
+        self._emit(run, "decision", {"operation": decision.audit.get("operation"), **_said(decision)})
         return decision
 
     def _emit(self, run: Run, event_type: str, payload: dict[str, Any]) -> None:
@@ -251,9 +261,17 @@ def _status_after(error: BaseException, call: ToolCall) -> EffectStatus:
     return EffectStatus.FAILED_BEFORE_EFFECT if isinstance(error, EffectNotStarted) else EffectStatus.UNKNOWN
 
 
-def _codes(error: GateError) -> dict[str, Any]:
-    decision = getattr(error, "decision", None)
-    return {"verdict": str(decision.verdict), "reasons": list(decision.codes)} if decision is not None else {}
+def _said(decision: Decision | None) -> dict[str, Any]:
+    """What a trace repeats of a decision; the capability only as the policies name it, never as the model did."""
+    if decision is None:
+        return {}
+    return {
+        "capability": decision.audit.get("capability"),
+        "verdict": str(decision.verdict),
+        "reasons": list(decision.codes),
+        "revision": decision.revision,
+        "request_id": decision.audit.get("request_id"),
+    }
 
 
 def _owner() -> str:

@@ -6,28 +6,35 @@ record exactly as the decision's obligations say.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeVar
 
-from gate.decision import ActionBlocked, Decision
+from gate.decision import ActionBlocked
 from gate.enforcement.asking import Answer, ask, refusal
-from gate.errors import EvidenceError, InputError
+from gate.enforcement.obligations import end_run, obliged_to_move, refuse_unknown, undischarged
+from gate.errors import ConflictError, EvidenceError, InputError
 from gate.evidence import EvidenceBuilder, Identity, Run
 from gate.pdp import DecisionPoint
 from gate.records import (
     ApprovalRecord,
     ApprovalStatus,
     EffectRecord,
+    EffectStatus,
     ReconcileOutcome,
     ReviewerKey,
-    RunStatus,
     Store,
     StoredVote,
     VoteDecision,
     VotePayload,
     sign,
 )
+from gate.records.model import RECONCILED
 
+_Status = TypeVar("_Status", bound=StrEnum)
+
+_DISCHARGED_BY_MOVING = frozenset({"move_approval", "move_effect", "end_run"})
 _TRANSITIONS = {VoteDecision.APPROVED: "approve", VoteDecision.REJECTED: "reject"}
 
 
@@ -40,6 +47,8 @@ class Reviews:
     evidence: EvidenceBuilder
     clock_ms: Callable[[], int]
     environment: str
+    traced: Callable[[Run, Answer], object]
+    """Writes the decision to the gate's trace; raises when it cannot."""
 
     def sign(self, approval: ApprovalRecord, *, decision: str, key: ReviewerKey) -> StoredVote:
         """A reviewer's signed vote; runs where the reviewer's key is, never beside the agent.
@@ -68,7 +77,8 @@ class Reviews:
         """Hands in a signed vote; returns the approval as it now is.
 
         Raises `ActionBlocked` when the policies refuse the vote, `InputError` for an unknown approval or decision word,
-        `ConflictError` when somebody else changed the approval first.
+        `ConflictError` when somebody else changed the approval first, or (`run_contended`) when the vote stands and the
+        run that it stops could not be stopped.
         """
         approval = self.store.approval(tenant_id, approval_id)
         if approval is None:
@@ -84,17 +94,18 @@ class Reviews:
                 approval, person, vote, transition=transition, now_ms=self.clock_ms(), facts=facts
             ),
         )
-        allowed = answer.decision.enforce()
-        move = _obligation(answer, "move_approval")
+        subject = {"approval_id": approval.approval_id, "version": approval.version}
+        to_status = self._enforce(person, answer, "move_approval", ApprovalStatus, subject)
         moved = self.store.add_vote(
             tenant_id,
             approval_id,
             expected_version=approval.version,
             vote=vote,
-            to_status=ApprovalStatus(str(move["to"])),
+            to_status=to_status,
             reason=f"{decision} by {reviewer}",
         )
-        self._end_run(allowed, answer)
+        prepared = answer.prepared
+        end_run(self.store, prepared and prepared.run, answer.decision, reason="approval rejected")
         return moved
 
     def reconcile(
@@ -110,8 +121,11 @@ class Reviews:
         """Establishes what became of an unknown effect, under its original key.
 
         `outcome` is committed, not_committed or partial.
-        `owner_fenced` says that the worker is known to be dead or fenced; not_committed needs it.
+        `owner_fenced` says that the worker is known to be dead or fenced; not_committed needs it. Raises
+        `ActionBlocked` when the policies refuse it, `InputError` for an effect nobody recorded, `ConflictError` when
+        the effect is no longer what the caller read.
         """
+        effect = self._recorded(effect)
         record = self.store.run(effect.tenant_id, effect.run_id)
         if record is None:
             raise InputError("the effect's run is not known", code="run_unknown")
@@ -136,8 +150,10 @@ class Reviews:
                 facts=facts,
             ),
         )
-        answer.decision.enforce()
-        _obligation(answer, "move_effect")
+        to_status = self._enforce(person, answer, "move_effect", EffectStatus, {"version": effect.version})
+        if outcome not in set(ReconcileOutcome) or RECONCILED[ReconcileOutcome(outcome)] is not to_status:
+            error = undischarged()
+            raise ActionBlocked(refusal(error, answer.prepared)) from error
         return self.store.reconcile(
             effect.tenant_id,
             principal_id=effect.principal_id,
@@ -150,18 +166,34 @@ class Reviews:
             receipt=receipt,
         )
 
-    def _end_run(self, decision: Decision, answer: Answer) -> None:
-        obligation = decision.obligation("end_run")
-        run = None if answer.prepared is None else answer.prepared.run
-        if obligation is None or run is None:
-            return
-        self.store.set_run_status(
-            run.tenant_id,
-            run.run_id,
-            expected_version=run.version,
-            status=RunStatus(obligation["status"]),
-            reason="approval rejected",
+    def _enforce(
+        self, person: Run, answer: Answer, kind: str, statuses: type[_Status], subject: Mapping[str, object]
+    ) -> _Status:
+        """The state that an allowed transition moves to; raises `ActionBlocked` unless it can be carried out."""
+        self.traced(person, answer)
+        decision = answer.decision.enforce()
+        try:
+            refuse_unknown(decision, _DISCHARGED_BY_MOVING)
+            to = obliged_to_move(decision, kind, subject=subject)
+            if to not in set(statuses):
+                raise undischarged()
+        except EvidenceError as exc:
+            raise ActionBlocked(refusal(exc, answer.prepared)) from exc
+        return statuses(to)
+
+    def _recorded(self, effect: EffectRecord) -> EffectRecord:
+        """The effect as the records have it now: what the caller holds is no evidence."""
+        found = self.store.effect(
+            effect.tenant_id,
+            principal_id=effect.principal_id,
+            capability=effect.capability,
+            business_key=effect.business_key,
         )
+        if found is None:
+            raise InputError("no such effect is recorded", code="effect_unknown")
+        if found.version != effect.version:
+            raise ConflictError("the effect was changed by somebody else", code="effect_changed", hint="read it again")
+        return found
 
 
 def _decision(word: str) -> VoteDecision:
@@ -169,14 +201,6 @@ def _decision(word: str) -> VoteDecision:
         return VoteDecision(word)
     except ValueError as exc:
         raise InputError("a vote is approved or rejected", code="vote_decision_unknown") from exc
-
-
-def _obligation(answer: Answer, kind: str) -> dict[str, object]:
-    found = answer.decision.obligation(kind)
-    if found is None or not isinstance(found.get("to"), str):
-        error = EvidenceError("an obligation of the decision cannot be discharged", code="obligation_undischarged")
-        raise ActionBlocked(refusal(error, answer.prepared)) from error
-    return dict(found)
 
 
 def _person(agent_id: str, session_id: str, run_id: str, trace_id: str, tenant_id: str, who: str) -> Run:

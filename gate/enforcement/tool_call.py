@@ -12,23 +12,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gate.canonical import canonical_bytes
+from gate.canonical import canonical_bytes, parse
 from gate.decision import ActionBlocked, Decision, Verdict
 from gate.enforcement.asking import Answer, ask, refusal
+from gate.enforcement.obligations import MAX_ROUNDS, end_run, refuse_unclaimed, refuse_unknown, undischarged
 from gate.enforcement.outcome import AlreadyCommitted
-from gate.errors import ConflictError, EvidenceError, StoreError
+from gate.errors import ConflictError, EvidenceError
 from gate.evidence import Call, EvidenceBuilder, Prepared, Run, redacted_view
 from gate.pdp import DecisionPoint
-from gate.records import ApprovalRequest, Claim, Claimed, EffectStatus, RunStatus, Store
+from gate.records import ApprovalRequest, Claim, Claimed, EffectStatus, Store
 
 _logger = logging.getLogger(__name__)
 
-MAX_ROUNDS = 5
-"""How often a call whose claim met a changed record is decided again before it is refused."""
+LEASE_MARGIN_MS = 5_000
+"""What a lease lasts beyond the tool's own deadline, in ms: time to settle."""
 
-_DISCHARGED_AT_ENTRY = frozenset(
-    {"request_approval", "consume_approval", "claim_effect", "return_receipt", "reconcile", "end_run"}
-)
+_DISCHARGED_BY_CLAIM = frozenset({"consume_approval", "claim_effect"})
+_DISCHARGED_BY_STOPPING = frozenset({"request_approval", "return_receipt", "reconcile", "end_run"})
 
 
 class ToolCall:
@@ -74,8 +74,8 @@ class ToolCall:
         Raises `InputError` when the receipt is not JSON; the effect is committed all the same.
         """
         self._completed = True
-        canonical_bytes(receipt)
-        self._receipt = receipt
+        # A copy: what the tool does to its own object afterwards must not reach the ledger.
+        self._receipt = parse(canonical_bytes(receipt))
         return receipt
 
 
@@ -143,31 +143,19 @@ class CallRunner:
         if prepared is None or not decision.decided:
             raise ActionBlocked(decision)
         try:
-            _refuse_unknown_obligations(decision)
+            refuse_unknown(decision, _DISCHARGED_BY_STOPPING)
             if decision.obligation("return_receipt") is not None and prepared.effect is not None:
                 raise AlreadyCommitted(decision, prepared.effect.receipt)
             approval_id = None
             if decision.verdict is Verdict.REQUIRE_APPROVAL:
                 approval_id = self._request_approval(run, call, decision, prepared)
-            self._end_run(decision, prepared)
+            end_run(self.store, prepared.run, decision, reason=",".join(decision.codes))
         except ConflictError:
             # Somebody else ended the run or asked first; the refusal stands either way.
             raise ActionBlocked(decision) from None
         except EvidenceError as exc:
             raise ActionBlocked(refusal(exc, prepared)) from exc
         raise ActionBlocked(decision, approval_id=approval_id)
-
-    def _end_run(self, decision: Decision, prepared: Prepared) -> None:
-        obligation = decision.obligation("end_run")
-        if obligation is None or prepared.run is None:
-            return
-        self.store.set_run_status(
-            prepared.run.tenant_id,
-            prepared.run.run_id,
-            expected_version=prepared.run.version,
-            status=RunStatus(obligation["status"]),
-            reason=",".join(decision.codes),
-        )
 
     def _request_approval(self, run: Run, call: Call, decision: Decision, prepared: Prepared) -> str | None:
         obligation = decision.obligation("request_approval")
@@ -199,7 +187,8 @@ class CallRunner:
 
     def _claim(self, run: Run, call: Call, decision: Decision, prepared: Prepared) -> Claimed | None:
         """Step 4. None only for a call whose decision asks for no claim and consumes nothing."""
-        _refuse_unknown_obligations(decision)
+        refuse_unknown(decision, _DISCHARGED_BY_CLAIM)
+        refuse_unclaimed(decision, prepared)
         claim, consume = decision.obligation("claim_effect"), decision.obligation("consume_approval")
         if claim is None and consume is None:
             return None
@@ -213,7 +202,7 @@ class CallRunner:
             or prepared.run is None
             or not call.idempotency_key
         ):
-            raise EvidenceError("an obligation of the decision cannot be discharged", code="obligation_undischarged")
+            raise undischarged()
         return self.store.claim(
             Claim(
                 tenant_id=prepared.run.tenant_id,
@@ -232,19 +221,9 @@ class CallRunner:
         )
 
 
-LEASE_MARGIN_MS = 5_000
-"""What a lease lasts beyond the tool's own deadline, in ms: time to settle."""
-
-
 def _approval_of(consume: Mapping[str, Any] | None) -> dict[str, Any]:
     if consume is None:
         return {}
     if consume["approval_id"] is None or consume["version"] is None:
-        raise EvidenceError("an obligation of the decision cannot be discharged", code="obligation_undischarged")
+        raise undischarged()
     return {"approval_id": consume["approval_id"], "approval_version": consume["version"]}
-
-
-def _refuse_unknown_obligations(decision: Decision) -> None:
-    for obligation in decision.obligations:
-        if obligation["type"] not in _DISCHARGED_AT_ENTRY:
-            raise StoreError("the decision has an obligation this gate does not know", code="obligation_unknown")

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gate.canonical import canonical_bytes
+from gate.canonical import canonical_bytes, parse
+from gate.errors import InputError
 from gate.evidence.action import Action, freeze
 from gate.evidence.host import Call, Run
 from gate.evidence.votes import approval_facts, vote_facts
@@ -55,10 +56,16 @@ class EvidenceBuilder:
         facts: Facts,
         request: Mapping[str, Any],
     ) -> Prepared:
-        """A document for anything but a tool call; `request` is what the model asked."""
+        """A document for anything but a tool call; `request` is what the model asked.
+
+        Raises `InputError` (`json_*`) for a request that has no canonical form.
+        """
+        if not isinstance(request, Mapping):
+            raise InputError("a request is an object", code="request_not_object")
+        asked = parse(canonical_bytes(dict(request)))
         record = self._run(run)
         document = self._base(run, record, checkpoint=checkpoint, operation=operation, now_ms=now_ms)
-        return Prepared(document={**document, "request": dict(request)}, facts=facts, run=record)
+        return Prepared(document={**document, "request": asked}, facts=facts, run=record)
 
     def tool_call(self, run: Run, call: Call, *, now_ms: int, facts: Facts) -> Prepared:
         """A document for `call`.
@@ -78,7 +85,7 @@ class EvidenceBuilder:
             "approval": approval_facts(approval, facts.reviewers),
             "rejection": self._rejection(run, action),
             "side_effect": _effect_facts(effect, action),
-            "idempotency": self._idempotency(run, call),
+            "idempotency": self._idempotency(run, call, action),
         }
         document["evidence"] = {
             "arguments": {
@@ -190,9 +197,10 @@ class EvidenceBuilder:
             tenant, principal_id=principal, capability=call.capability, business_key=action.business_key
         )
 
-    def _idempotency(self, run: Run, call: Call) -> dict[str, Any] | None:
+    def _idempotency(self, run: Run, call: Call, action: Action) -> dict[str, Any] | None:
         tenant, principal = run.identity.tenant_id, run.identity.principal_id
-        if not tenant or not principal or not call.idempotency_key:
+        # A name that the bundle does not know is refused by the policies; it need not be one the records can hold.
+        if not tenant or not principal or not call.idempotency_key or action.action_digest is None:
             return None
         found = self.store.idempotency(
             tenant, principal_id=principal, capability=call.capability, idempotency_key=call.idempotency_key

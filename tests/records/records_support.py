@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from pathlib import Path
 from threading import Barrier, Thread
 from typing import Any
@@ -133,9 +134,7 @@ def claim_from_threads(path: str, approval: ApprovalRecord, count: int, answers:
     with Store.open(f"sqlite:///{path}", busy_timeout_ms=30_000) as store:
         # One owner a thread and its own keys: only the approval is shared.
         answers.put(
-            at_once(
-                count, lambda n: store.claim(claim_of(approval, owner=f"w-{n}", business_key=f"{path}-{n}"))
-            )
+            at_once(count, lambda n: store.claim(claim_of(approval, owner=f"w-{n}", business_key=f"{path}-{n}")))
         )
 
 
@@ -150,6 +149,4 @@ def claim_and_hang(path: str, approval: ApprovalRecord, claimed: Any) -> None:
     store = Store.open(f"sqlite:///{path}")
     store.claim(claim_of(approval))
     claimed.set()
-    while True:
-        claimed.wait(60)
-        claimed.clear()
+    time.sleep(600)

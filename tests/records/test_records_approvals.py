@@ -116,9 +116,7 @@ def test_request_that_no_record_can_hold_is_refused(store: Store, changes: dict[
 
 
 @pytest.mark.parametrize("max_wait_ms", [0, -1, None, True, 1.5, 2**60])
-def test_request_with_a_waiting_time_that_is_no_positive_number_is_refused(
-    store: Store, max_wait_ms: Any
-) -> None:
+def test_request_with_a_waiting_time_that_is_no_positive_number_is_refused(store: Store, max_wait_ms: Any) -> None:
     with pytest.raises(InputError):
         store.request_approval(approval_request(), max_wait_ms=max_wait_ms)
 
@@ -218,9 +216,7 @@ def test_vote_on_an_expired_request_is_refused(store: Store) -> None:
         time.sleep(0.001)
 
     def vote() -> None:
-        store.add_vote(
-            TENANT, asked.approval_id, expected_version=1, vote=VOTE, to_status=ApprovalStatus.APPROVED
-        )
+        store.add_vote(TENANT, asked.approval_id, expected_version=1, vote=VOTE, to_status=ApprovalStatus.APPROVED)
 
     assert error_code(vote) == "approval_expired"
 
@@ -237,9 +233,7 @@ def test_vote_on_an_old_version_or_unknown_approval_is_refused(store: Store) -> 
     )
     assert (
         error_code(
-            lambda: store.add_vote(
-                TENANT, "apr-none", expected_version=1, vote=VOTE, to_status=ApprovalStatus.APPROVED
-            )
+            lambda: store.add_vote(TENANT, "apr-none", expected_version=1, vote=VOTE, to_status=ApprovalStatus.APPROVED)
         )
         == "approval_unknown"
     )

@@ -39,9 +39,7 @@ def test_twenty_threads_that_retry_a_failed_effect_get_one_claim(store: Store) -
 def test_b4_two_processes_of_ten_threads_with_one_approval_get_one_claim(store: Store, path: Path) -> None:
     granted = approved(store)
     answers = SPAWN.Queue()
-    workers = [
-        SPAWN.Process(target=support.claim_from_threads, args=(str(path), granted, 10, answers)) for _ in "ab"
-    ]
+    workers = [SPAWN.Process(target=support.claim_from_threads, args=(str(path), granted, 10, answers)) for _ in "ab"]
     for worker in workers:
         worker.start()
     codes = [code for _ in workers for code in answers.get(timeout=120)]
@@ -53,9 +51,7 @@ def test_b4_two_processes_of_ten_threads_with_one_approval_get_one_claim(store: 
 
 def test_b4_two_processes_of_ten_threads_with_one_effect_get_one_claim(store: Store, path: Path) -> None:
     answers = SPAWN.Queue()
-    workers = [
-        SPAWN.Process(target=support.claim_effect_from_threads, args=(str(path), 10, answers)) for _ in "ab"
-    ]
+    workers = [SPAWN.Process(target=support.claim_effect_from_threads, args=(str(path), 10, answers)) for _ in "ab"]
     for worker in workers:
         worker.start()
     codes = [code for _ in workers for code in answers.get(timeout=120)]
@@ -69,7 +65,7 @@ def test_b5_process_killed_between_claim_and_settlement_leaves_the_approval_spen
         store.create_run(run_record())
         granted = approved(store)
     claimed = SPAWN.Event()
-    worker = SPAWN.Process(target=support.claim_and_hang, args=(str(path), granted, claimed))
+    worker = SPAWN.Process(target=support.claim_and_hang, args=(str(path), granted, claimed), daemon=True)
     worker.start()
     assert claimed.wait(120)
     assert worker.pid is not None
@@ -113,8 +109,8 @@ def test_claim_in_a_forked_child_is_seen_by_the_parent_and_wins_once(store: Stor
 
 
 def test_records_of_a_forked_child_survive_the_parent_closing_first(path: Path) -> None:
-    # SQLite's own view of its locks is copied by a fork: the parent, closing last as it believes, would delete the
-    # log that the child still writes to.
+    # A fork copies SQLite's own view of its locks: the parent, last to close as it believes, would delete the log
+    # that the child still writes to.
     store = Store.open(url(path))
     store.create_run(run_record())
     closed_read, closed_write = os.pipe()

@@ -136,10 +136,7 @@ def test_claim_on_something_else_than_was_read_changes_nothing(
     assert error_code(lambda: store.claim(claim_of(granted, **changes))) == code
     assert store.approval(TENANT, granted.approval_id) == granted
     assert store.effects(TENANT) == []
-    assert (
-        store.idempotency(TENANT, principal_id="user-1", capability="create_ticket", idempotency_key="key-1")
-        is None
-    )
+    assert store.idempotency(TENANT, principal_id="user-1", capability="create_ticket", idempotency_key="key-1") is None
     assert store.events(TENANT, "run-1") == events
 
 
@@ -188,9 +185,7 @@ def test_claim_on_a_failed_effect_that_was_read_differently_is_lost(
 
 def test_idempotency_key_used_for_another_action_is_refused(store: Store) -> None:
     store.claim(claim_of())
-    used = store.idempotency(
-        TENANT, principal_id="user-1", capability="create_ticket", idempotency_key="key-1"
-    )
+    used = store.idempotency(TENANT, principal_id="user-1", capability="create_ticket", idempotency_key="key-1")
     assert used == IdempotencyRecord(idempotency_key="key-1", action_digest=ACTION)
     other = claim_of(action_digest=OTHER_ACTION, business_key="order-2")
     assert error_code(lambda: store.claim(other)) == "idempotency_conflict"
@@ -258,9 +253,7 @@ def test_settle_of_a_failure_with_a_receipt_is_refused(store: Store) -> None:
 
 
 @pytest.mark.parametrize("changes", [{"fencing": 2}, {"owner": "worker-2"}])
-def test_settle_by_somebody_who_does_not_hold_the_claim_is_refused(
-    store: Store, changes: dict[str, Any]
-) -> None:
+def test_settle_by_somebody_who_does_not_hold_the_claim_is_refused(store: Store, changes: dict[str, Any]) -> None:
     taken = store.claim(claim_of()).effect
     assert error_code(lambda: _settle(store, EffectStatus.COMMITTED, **changes)) == "claim_lost"
     assert _effect(store) == taken
@@ -375,8 +368,6 @@ def test_effects_are_listed_by_status(store: Store) -> None:
 def test_events_of_an_effect_hold_no_business_key_receipt_or_evidence(store: Store) -> None:
     store.claim(claim_of(business_key="patient Jane"))
     _settle(store, EffectStatus.UNKNOWN, business_key="patient Jane", receipt="secret")
-    _reconcile(
-        store, ReconcileOutcome.COMMITTED, 2, business_key="patient Jane", evidence_ref="said by phone"
-    )
+    _reconcile(store, ReconcileOutcome.COMMITTED, 2, business_key="patient Jane", evidence_ref="said by phone")
     log = repr(store.events(TENANT, "run-1"))
     assert [word for word in ("Jane", "secret", "phone", "key-1") if word in log] == []

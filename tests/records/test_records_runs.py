@@ -34,11 +34,7 @@ def test_run_created_twice_is_refused(store: Store) -> None:
 @pytest.mark.parametrize(
     "changes",
     [{"status": RunStatus.PAUSED}, {"status": "running"}, {"version": 2}]
-    + [
-        {f: v}
-        for f in ("tenant_id", "run_id", "agent_id", "session_id")
-        for v in ("", " ", None, 7, "a\nb", "\ud800")
-    ],
+    + [{f: v} for f in ("tenant_id", "run_id", "agent_id", "session_id") for v in ("", " ", None, 7, "a\nb", "\ud800")],
 )
 def test_run_that_no_record_can_hold_is_refused(store: Store, changes: dict[str, object]) -> None:
     with pytest.raises(InputError):
@@ -103,9 +99,7 @@ def test_event_for_an_unknown_run_is_refused(store: Store) -> None:
     assert error_code(lambda: store.verify_run(TENANT, "run-2")) == "run_unknown"
 
 
-@pytest.mark.parametrize(
-    "payload", [None, [], "x", {"a": object()}, {"a": float("nan")}, {"a": "x" * 20_000}]
-)
+@pytest.mark.parametrize("payload", [None, [], "x", {"a": object()}, {"a": float("nan")}, {"a": "x" * 20_000}])
 def test_event_payload_that_is_no_small_json_object_is_refused(store: Store, payload: object) -> None:
     with pytest.raises(InputError):
         store.append_event(TENANT, "run-1", "x", payload)  # type: ignore[arg-type]

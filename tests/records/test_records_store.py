@@ -203,9 +203,7 @@ def test_file_without_write_permission_refuses_a_write(path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["deleted", "moved", "replaced", "folder deleted"])
-def test_file_that_vanished_under_an_open_store_is_refused_and_not_made_anew(
-    tmp_path: Path, how: str
-) -> None:
+def test_file_that_vanished_under_an_open_store_is_refused_and_not_made_anew(tmp_path: Path, how: str) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
     path = folder / "records.sqlite"

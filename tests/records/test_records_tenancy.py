@@ -45,9 +45,7 @@ READS: dict[str, tuple[Callable[[Store, str, dict[str, str]], Any], Any]] = {
 
 WRITES: dict[str, tuple[Callable[[Store, str, dict[str, str]], Any], str]] = {
     "set_run_status": (
-        lambda s, t, ids: s.set_run_status(
-            t, "run-2", expected_version=1, status=RunStatus.STOPPED, reason=""
-        ),
+        lambda s, t, ids: s.set_run_status(t, "run-2", expected_version=1, status=RunStatus.STOPPED, reason=""),
         "run_unknown",
     ),
     "append_event": (lambda s, t, ids: s.append_event(t, "run-2", "x", {}), "run_unknown"),
@@ -96,9 +94,7 @@ def ids(store: Store) -> dict[str, str]:
     """One of everything in the tenant `acme`; `globex` has `run-1` and nothing else."""
     store.create_run(run_record("run-2"))
     asked = store.request_approval(approval_request(action_digest=OTHER_ACTION), max_wait_ms=10_000)
-    store.add_vote(
-        TENANT, asked.approval_id, expected_version=1, vote=VOTE, to_status=ApprovalStatus.REJECTED
-    )
+    store.add_vote(TENANT, asked.approval_id, expected_version=1, vote=VOTE, to_status=ApprovalStatus.REJECTED)
     granted = approved(store)
     store.claim(claim_of())
     return {"approval": granted.approval_id}
@@ -116,9 +112,7 @@ def test_read_in_another_tenant_finds_nothing(store: Store, ids: dict[str, str],
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_write_in_another_tenant_finds_nothing_to_change(
-    store: Store, ids: dict[str, str], name: str
-) -> None:
+def test_write_in_another_tenant_finds_nothing_to_change(store: Store, ids: dict[str, str], name: str) -> None:
     write, code = WRITES[name]
     before = _everything(store, ids)
     assert error_code(lambda: write(store, OTHER, ids)) == code

@@ -1,0 +1,158 @@
+"""`gate effects`: what the ledger says happened, and what a person found out about an unknown effect.
+
+Which outcome may follow is decided in Rego; nothing here retries anything.
+"""
+
+from __future__ import annotations
+
+import getpass
+from typing import Any
+
+import click
+
+from gate.cli.options import (
+    PointOptions,
+    StoreOptions,
+    environment_option,
+    option,
+    output_option,
+    point_options,
+    store_options,
+)
+from gate.cli.rendering import cell, emit_json, emit_table, timestamp
+from gate.cli.sources import decision_point, opened_store
+from gate.enforcement import Gate
+from gate.errors import InputError
+from gate.records import EffectRecord, EffectStatus, ReconcileOutcome, Store
+
+_STORED = [str(status) for status in EffectStatus if status is not EffectStatus.NOT_STARTED]
+
+
+@click.group()
+def effects() -> None:
+    """See side effects and reconcile those whose outcome is unknown."""
+
+
+@effects.command("list")
+@option("--status", type=click.Choice(_STORED), help="Only these, as stored.")
+@store_options
+@output_option()
+def list_effects(status: str | None, records: StoreOptions, output: str) -> None:
+    """List the tenant's side effects, last changed first."""
+    with opened_store(records) as store:
+        wanted = None if status is None else EffectStatus(status)
+        found, now_ms = store.effects(records.tenant, status=wanted), store.now_ms()
+    if output == "json":
+        emit_json({"effects": [_document(effect, now_ms) for effect in found]})
+        return
+    emit_table(
+        ("idempotency key", "capability", "principal", "status", "lease until", "business key"),
+        [
+            (
+                cell(effect.idempotency_key),
+                cell(effect.capability),
+                cell(effect.principal_id),
+                str(_reads_as(effect, now_ms)),
+                timestamp(effect.lease_expires_at_ms),
+                cell(effect.business_key),
+            )
+            for effect in found
+        ],
+    )
+
+
+def _default_person() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError) as exc:
+        raise click.UsageError("say who reconciles with --by") from exc
+
+
+@effects.command()
+@click.argument("key")
+@option(
+    "--outcome",
+    required=True,
+    type=click.Choice([str(outcome) for outcome in ReconcileOutcome]),
+    help="What became of the effect.",
+)
+@option("--evidence", required=True, metavar="REF", help="Where the evidence can be read: an id or an address.")
+@option("--owner-fenced", is_flag=True, help="The worker is known to be dead or fenced; not_committed needs it.")
+@option("--by", "person", default=_default_person, show_default="the user running this", help="Who found it out.")
+@option("--capability", help="Chooses among effects with the same KEY.")
+@option("--principal", help="Chooses among effects with the same KEY.")
+@environment_option
+@point_options
+@store_options
+@output_option()
+def reconcile(
+    key: str,
+    outcome: str,
+    evidence: str,
+    owner_fenced: bool,
+    person: str,
+    capability: str | None,
+    principal: str | None,
+    environment: str,
+    point: PointOptions,
+    records: StoreOptions,
+    output: str,
+) -> None:
+    """Settle the unknown effect under idempotency key or business key KEY; exit 3 when the policies refuse."""
+    with opened_store(records) as store:
+        effect = _effect(store, records.tenant, key, capability=capability, principal=principal)
+        with decision_point(point) as asked:
+            moved = Gate(asked, store, environment=environment).reviews.reconcile(
+                effect, outcome=outcome, evidence_ref=evidence, reconciled_by=person, owner_fenced=owner_fenced
+            )
+        now_ms = store.now_ms()
+    if output == "json":
+        emit_json(_document(moved, now_ms))
+    else:
+        click.echo(f"{cell(moved.idempotency_key)}  {moved.status}")
+
+
+def _effect(store: Store, tenant: str, key: str, *, capability: str | None, principal: str | None) -> EffectRecord:
+    found = [
+        effect
+        for effect in store.effects(tenant)
+        if key in (effect.idempotency_key, effect.business_key)
+        and capability in (None, effect.capability)
+        and principal in (None, effect.principal_id)
+    ]
+    if not found:
+        raise InputError(
+            f"no effect of this tenant has the key `{key}`", code="effect_unknown", hint="see `gate effects list`"
+        )
+    if len(found) > 1:
+        candidates = "; ".join(
+            f"--capability {cell(effect.capability)} --principal {cell(effect.principal_id)}"
+            + (f" (business key {effect.business_key})" if effect.business_key != key else "")
+            for effect in found
+        )
+        raise InputError(
+            f"{len(found)} effects have the key `{key}`", code="effect_ambiguous", hint=f"choose one: {candidates}"
+        )
+    return found[0]
+
+
+def _reads_as(effect: EffectRecord, now_ms: int) -> EffectStatus:
+    """An effect in flight whose lease ran out is unknown, whatever the row says."""
+    if effect.status is EffectStatus.IN_FLIGHT and now_ms >= effect.lease_expires_at_ms:
+        return EffectStatus.UNKNOWN
+    return effect.status
+
+
+def _document(effect: EffectRecord, now_ms: int) -> dict[str, Any]:
+    names = (
+        *("tenant_id", "principal_id", "capability", "business_key", "idempotency_key"),
+        *("action_digest", "run_id", "evidence_ref"),
+    )
+    return {
+        **{name: getattr(effect, name) for name in names},
+        "status": str(effect.status),
+        "reads_as": str(_reads_as(effect, now_ms)),
+        "attempt": effect.attempt,
+        "lease_expires_at": timestamp(effect.lease_expires_at_ms),
+        "version": effect.version,
+    }

@@ -1,0 +1,131 @@
+package gate.capability_test
+
+import data.gate.capability
+import data.gate.fixture_test as fixture
+
+test_none_sound if _codes(fixture.ticket) == set()
+
+test_none_sound_reading if _codes(fixture.reading) == set()
+
+test_none_other_operation if _codes(fixture.voting) == set()
+
+# Not a call: the operation itself is refused by the identity guard.
+test_none_empty_document if _codes({}) == set()
+
+test_deny_call_without_anything if {
+	_codes({"operation": "call_tool"}) == {"capability_unknown"}
+	_codes({"operation": "resume_tool"}) == {"capability_unknown"}
+}
+
+test_deny_each_field_broken if _misses == set()
+
+_misses := {[path, what, got] |
+	some path, owed in _owed
+	some what, doc in fixture.broken(fixture.ticket, path, owed.values)
+	got := _codes(doc)
+	got != owed.codes
+}
+
+_owed := {
+	"/request/capability": {
+		"values": array.concat(fixture.garbage, ["CREATE_TICKET", " create_ticket", "create_ticket\n", ["create_ticket"]]),
+		"codes": {"capability_unknown"},
+	},
+	"/request": {"values": fixture.no_section, "codes": {"capability_unknown"}},
+	"/agent/agent_id": {"values": fixture.garbage, "codes": {"capability_unknown"}},
+	"/agent": {"values": fixture.no_section, "codes": {"capability_unknown"}},
+	"/state": {"values": fixture.no_section, "codes": {"facts_stale"}},
+	"/state/versions": {"values": fixture.no_section, "codes": {"facts_stale"}},
+	"/state/versions/bundle_version": {"values": fixture.garbage, "codes": {"facts_stale"}},
+	"/state/versions/release_identity": {"values": fixture.garbage, "codes": {"facts_stale"}},
+	"/state/versions/capability_version": {
+		"values": array.concat(fixture.garbage, ["sha256:search-version"]),
+		"codes": {"facts_stale"},
+	},
+	"/evidence": {"values": fixture.no_section, "codes": {"arguments_invalid", "identifying_argument_missing"}},
+	"/evidence/arguments": {
+		"values": fixture.no_section,
+		"codes": {"arguments_invalid", "identifying_argument_missing"},
+	},
+	"/evidence/arguments/valid": {"values": fixture.no_true, "codes": {"arguments_invalid"}},
+	"/evidence/arguments/schema_digest": {
+		"values": array.concat(fixture.garbage, ["sha256:search-arguments"]),
+		"codes": {"arguments_invalid"},
+	},
+	"/evidence/arguments/identified": {"values": fixture.no_true, "codes": {"identifying_argument_missing"}},
+	"/digests": {"values": fixture.no_section, "codes": {"arguments_invalid"}},
+	"/digests/action_digest": {"values": fixture.no_string, "codes": {"arguments_invalid"}},
+	"/digests/intent_digest": {"values": fixture.no_string, "codes": {"arguments_invalid"}},
+	"/request/idempotency_key": {"values": fixture.no_text, "codes": {"idempotency_key_missing"}},
+}
+
+test_none_capability_refused_by_name if {
+	_codes(fixture.put(fixture.ticket, "/request/capability", "run_shell")) == set()
+}
+
+test_deny_catalog_entry_broken if _misses_of_catalog == set()
+
+_misses_of_catalog := {[path, what, got] |
+	some path, owed in _owed_by_catalog
+	some what, bundles in fixture.broken(fixture.bundles, concat("", ["/triage/", path]), owed.values)
+	got := _codes_in(fixture.reading, bundles)
+	got != owed.codes
+}
+
+_owed_by_catalog := {
+	"catalog": {"values": fixture.no_section, "codes": {"capability_unknown"}},
+	"catalog/search_docs": {"values": fixture.no_section, "codes": {"capability_unknown"}},
+	"catalog/search_docs/capability_version": {"values": fixture.no_string, "codes": {"capability_unknown"}},
+	"catalog/search_docs/network_access": {
+		"values": array.concat(fixture.garbage, ["open"]),
+		"codes": {"network_access_not_allowed"},
+	},
+	"bundle/allow_network_access": {
+		"values": [null, true, 5, "restricted", [], ["brokered"], {}],
+		"codes": {"network_access_not_allowed"},
+	},
+	"catalog/search_docs/allowed_egress": {"values": [true, 5, "", [], {}], "codes": {"egress_policy_missing"}},
+	"catalog/search_docs/arguments_digest": {"values": fixture.garbage, "codes": {"arguments_invalid"}},
+	"catalog/search_docs/idempotency_key_required": {"values": [null, true, 0, "", "false", [], {}], "codes": {"idempotency_key_missing"}},
+	"catalog/search_docs/mode": {
+		"values": array.concat(fixture.garbage, ["write"]),
+		"codes": {"idempotency_key_missing", "identifying_argument_missing"},
+	},
+	"catalog/search_docs/side_effect": {
+		"values": array.concat(fixture.garbage, ["internal_write", "external_write"]),
+		"codes": {"idempotency_key_missing", "identifying_argument_missing"},
+	},
+	"catalog/search_docs/approval": {
+		"values": array.concat(fixture.garbage, ["manager"]),
+		"codes": {"idempotency_key_missing", "identifying_argument_missing"},
+	},
+}
+
+# A contract makes even a reading call one that is claimed, so that its approval is consumed once.
+test_deny_contract_on_a_reading_call if {
+	_codes_in(fixture.reading, fixture.put(
+		fixture.bundles,
+		"/triage/contracts/search_docs",
+		{"contract_digest": "sha256:contract"},
+	)) == {"idempotency_key_missing", "identifying_argument_missing"}
+}
+
+test_none_egress_not_needed_without_network if {
+	bundles := fixture.put(
+		fixture.put(fixture.bundles, "/triage/bundle/allow_network_access", ["none"]),
+		"/triage/catalog/search_docs",
+		object.union(
+			object.remove(fixture.bundles.triage.catalog.search_docs, ["allowed_egress"]),
+			{"network_access": "none"},
+		),
+	)
+	_codes_in(fixture.reading, bundles) == set()
+}
+
+_codes(doc) := _codes_in(doc, fixture.bundles)
+
+_codes_in(doc, bundles) := {f.code |
+	some f in capability.findings with input as doc
+		with data.gate.agents.bundle_of as fixture.bundle_of
+		with data.gate.bundles as bundles
+}

@@ -1,0 +1,326 @@
+package gate.transition_test
+
+import data.gate.fixture_test as fixture
+import data.gate.transition
+
+test_none_sound_voting if _codes(fixture.voting) == set()
+
+test_none_sound_rejecting if _codes(_rejecting) == set()
+
+test_none_sound_reconciling if _codes(fixture.reconciling) == set()
+
+test_none_other_operation if _codes(fixture.ticket) == set()
+
+test_none_empty_document if _codes({}) == set()
+
+test_deny_transitions_without_anything if {
+	_codes({"operation": "approval_transition"}) == {
+		"transition_not_allowed", "approval_expired", "approval_contract_mismatch", "approval_signature_invalid",
+		"approval_reviewer_invalid", "approval_self_approved", "approval_vote_repeated",
+	}
+	_codes({"operation": "effect_transition"}) == {
+		"reconciliation_not_needed", "reconciliation_outcome_unknown", "reconciliation_evidence_missing",
+		"reconciliation_owner_not_fenced",
+	}
+}
+
+test_deny_each_field_broken if _misses == set()
+
+_misses := {[path, what, got] |
+	some path, owed in _owed
+	some what, doc in fixture.broken(fixture.voting, path, owed.values)
+	got := _codes(doc)
+	got != owed.codes
+}
+
+_owed := {
+	"/request": {"values": fixture.no_section, "codes": {"transition_not_allowed"}},
+	"/request/transition": {
+		"values": array.concat(fixture.garbage, ["approved", "reject", "revoke"]),
+		"codes": {"transition_not_allowed"},
+	},
+	"/state/approval/status": {
+		"values": array.concat(
+			fixture.garbage,
+			["approved", "rejected", "expired", "revoked", "consumed", "cancelled"],
+		),
+		"codes": {"transition_not_allowed"},
+	},
+	"/state/approval/expires_at_ms": {
+		"values": array.concat(fixture.no_number, [49999, 50000]),
+		"codes": {"approval_expired"},
+	},
+	"/state/approval/contract_digest": {"values": fixture.garbage, "codes": {"approval_contract_mismatch"}},
+	"/state/approval/approval_id": {"values": fixture.garbage, "codes": {"approval_signature_invalid"}},
+	"/state/approval/nonce": {"values": fixture.garbage, "codes": {"approval_signature_invalid"}},
+	"/state/approval/action_digest": {"values": fixture.garbage, "codes": {"approval_signature_invalid"}},
+	"/agent/environment": {"values": fixture.garbage, "codes": {"approval_signature_invalid"}},
+	"/now_ms": {
+		"values": fixture.no_number,
+		"codes": {"approval_expired", "approval_signature_invalid", "approval_reviewer_invalid"},
+	},
+	"/evidence": {"values": fixture.no_section, "codes": _no_vote},
+	"/evidence/vote": {"values": [null, true, 0, "garbage", [], {}], "codes": _no_vote},
+	"/evidence/vote/verified": {"values": fixture.no_true, "codes": {"approval_signature_invalid"}},
+	"/evidence/vote/decision": {
+		"values": array.concat(fixture.garbage, ["rejected"]),
+		"codes": {"transition_not_allowed"},
+	},
+	"/evidence/vote/key_id": {
+		"values": array.concat(fixture.garbage, ["noor-key"]),
+		"codes": {"approval_reviewer_invalid"},
+	},
+	"/evidence/vote/reviewer": {
+		"values": fixture.no_string,
+		"codes": {"approval_reviewer_invalid", "approval_self_approved"},
+	},
+	"/state/approval/capability": {"values": fixture.garbage, "codes": _no_contract},
+	"/agent/agent_id": {"values": fixture.garbage, "codes": _no_contract},
+}
+
+_no_vote := {
+	"transition_not_allowed", "approval_signature_invalid", "approval_reviewer_invalid",
+	"approval_self_approved", "approval_vote_repeated",
+}
+
+_no_contract := {
+	"transition_not_allowed", "approval_contract_mismatch", "approval_signature_invalid",
+	"approval_reviewer_invalid",
+}
+
+test_deny_decision_that_the_contract_does_not_list if {
+	_codes_in(fixture.voting, fixture.put(
+		fixture.bundles,
+		"/triage/contracts/create_ticket/allowed_decisions",
+		["rejected"],
+	)) == {"transition_not_allowed"}
+}
+
+test_deny_contract_digest_alike_but_no_string if _misses_of_contract == set()
+
+_misses_of_contract := {[value, got] |
+	some value in fixture.no_string
+	got := _codes_in(
+		fixture.put(
+			fixture.put(fixture.voting, "/state/approval/contract_digest", value),
+			"/evidence/vote/contract_digest",
+			value,
+		),
+		fixture.put(fixture.bundles, "/triage/contracts/create_ticket/contract_digest", value),
+	)
+	got != {"approval_contract_mismatch", "approval_signature_invalid"}
+}
+
+# A4 and B15: the requester, the principal and the agent do not vote, under any spelling.
+test_deny_vote_by_a_party if _misses_of_party == set()
+
+_misses_of_party := {[party, name, got] |
+	some party in ["requested_by", "principal_id", "agent_id"]
+	some name in ["mira-manager", "MIRA-manager", "mira@example.com", " Mira@Example.com "]
+	got := _codes(fixture.put(fixture.voting, concat("/", ["/state/approval", party]), name))
+	got != {"approval_self_approved"}
+}
+
+# B15: the same human again, by the same id or another.
+test_deny_vote_repeated if _misses_of_repeated == set()
+
+_misses_of_repeated := {[second, got] |
+	some second in [
+		fixture.vote,
+		object.union(fixture.vote, {"reviewer": "mira-second", "key_id": "mira-second-key"}),
+	]
+	got := _codes_in(
+		fixture.put(_one_vote_in, "/evidence/vote", second),
+		_quorum_of_two,
+	)
+	got != {"approval_vote_repeated"}
+}
+
+test_none_second_vote_by_another_human if _codes_in(_second_vote, _quorum_of_two) == set()
+
+test_next_status_approved_by_a_quorum_of_one if _next(fixture.voting, fixture.bundles) == {"approved"}
+
+test_next_status_pending_until_the_quorum if _next(fixture.voting, _quorum_of_two) == {"pending"}
+
+test_next_status_pending_for_the_same_human_twice if {
+	_next(fixture.put(_one_vote_in, "/evidence/vote", fixture.vote), _quorum_of_two) == {"pending"}
+}
+
+test_next_status_approved_at_the_quorum if _next(_second_vote, _quorum_of_two) == {"approved"}
+
+# Votes that do not hold are no part of a quorum.
+test_next_status_pending_when_the_first_vote_does_not_hold if {
+	_next(fixture.put(_second_vote, "/state/approval/votes/0/verified", false), _quorum_of_two) == {"pending"}
+}
+
+test_next_status_rejected_at_once if _next(_rejecting, _quorum_of_two) == {"rejected"}
+
+test_next_status_none_for_other_words if _misses_of_next == set()
+
+_misses_of_next := {[what, got] |
+	some what, doc in fixture.broken(fixture.voting, "/request/transition", fixture.garbage)
+	got := _next(doc, fixture.bundles)
+	got != set()
+}
+
+test_next_status_none_for_other_operations if {
+	_next(fixture.ticket, fixture.bundles) == set()
+	_next(fixture.put(fixture.reconciling, "/request/transition", "approve"), fixture.bundles) == set()
+}
+
+test_stops_run_rejected if _stops(_rejecting, fixture.bundles)
+
+test_stops_run_rejected_and_contract_broken if _misses_of_stop == set()
+
+_misses_of_stop := {what |
+	some what, bundles in fixture.broken(
+		fixture.bundles,
+		"/triage/contracts/create_ticket/on_reject",
+		fixture.garbage,
+	)
+	not _stops(_rejecting, bundles)
+}
+
+test_goes_on_rejected_where_the_contract_says_so if {
+	bundles := fixture.put(fixture.bundles, "/triage/contracts/create_ticket/on_reject", "continue_without")
+	not _stops(_rejecting, bundles)
+}
+
+test_goes_on_approved if not _stops(fixture.voting, fixture.bundles)
+
+test_deny_each_field_of_a_reconciliation_broken if _misses_of_reconciling == set()
+
+_misses_of_reconciling := {[path, what, got] |
+	some path, owed in _owed_by_reconciling
+	some what, doc in fixture.broken(fixture.reconciling, path, owed.values)
+	got := _codes(doc)
+	got != owed.codes
+}
+
+_owed_by_reconciling := {
+	"/request": {
+		"values": fixture.no_section,
+		"codes": {"reconciliation_outcome_unknown"},
+	},
+	"/request/outcome": {
+		"values": array.concat(fixture.garbage, ["COMMITTED", "failed_before_effect"]),
+		"codes": {"reconciliation_outcome_unknown"},
+	},
+	"/state/side_effect": {"values": fixture.no_section, "codes": {"reconciliation_not_needed"}},
+	"/state/side_effect/status": {
+		"values": array.concat(
+			fixture.garbage,
+			["not_started", "side_effect_committed", "failed_before_effect"],
+		),
+		"codes": {"reconciliation_not_needed"},
+	},
+	"/evidence": {
+		"values": fixture.no_section,
+		"codes": {"reconciliation_evidence_missing", "reconciliation_owner_not_fenced"},
+	},
+	"/evidence/reconciliation/evidence_ref": {
+		"values": fixture.no_text,
+		"codes": {"reconciliation_evidence_missing"},
+	},
+	"/evidence/reconciliation/owner_fenced": {
+		"values": fixture.no_true,
+		"codes": {"reconciliation_owner_not_fenced"},
+	},
+}
+
+test_none_outcomes_that_need_no_fence if _misses_of_fence == set()
+
+_misses_of_fence := {[outcome, got] |
+	some outcome in ["committed", "partial"]
+	got := _codes(fixture.put(
+		fixture.put(fixture.reconciling, "/evidence/reconciliation/owner_fenced", false),
+		"/request/outcome",
+		outcome,
+	))
+	got != set()
+}
+
+test_none_partial_effect_is_reconciled if {
+	_codes(fixture.put(fixture.reconciling, "/state/side_effect/status", "partial_side_effect")) == set()
+}
+
+test_abandoned_claim_is_reconciled_from_its_lease_on if _misses_of_lease == set()
+
+_misses_of_lease := {[lease, got] |
+	some lease, codes in {49999: set(), 50000: set(), 50001: {"reconciliation_not_needed"}}
+	got := _codes(object.union(
+		fixture.reconciling,
+		{"state": {"side_effect": {"status": "in_flight", "lease_expires_at_ms": lease}}},
+	))
+	got != codes
+}
+
+test_deny_claim_in_flight_and_lease_broken if _misses_of_broken_lease == set()
+
+_misses_of_broken_lease := {[path, what, got] |
+	some path in ["/state/side_effect/lease_expires_at_ms", "/now_ms"]
+	claimed := fixture.put(fixture.reconciling, "/state/side_effect/status", "in_flight")
+	some what, doc in fixture.broken(claimed, path, fixture.no_number)
+	got := _codes(doc)
+	got != {"reconciliation_not_needed"}
+}
+
+test_next_effect_status_by_outcome if {
+	{outcome: status |
+		some outcome in ["committed", "not_committed", "partial"]
+		some status in _next_effect(fixture.put(fixture.reconciling, "/request/outcome", outcome))
+	} == {
+		"committed": "side_effect_committed",
+		"not_committed": "failed_before_effect",
+		"partial": "partial_side_effect",
+	}
+}
+
+test_next_effect_status_none_for_other_words if _misses_of_outcome == set()
+
+_misses_of_outcome := {[what, got] |
+	some what, doc in fixture.broken(fixture.reconciling, "/request/outcome", fixture.garbage)
+	got := _next_effect(doc)
+	got != set()
+}
+
+test_next_effect_status_none_for_other_operations if {
+	_next_effect(fixture.put(fixture.voting, "/request/outcome", "committed")) == set()
+}
+
+_rejecting := object.union(fixture.voting, {
+	"request": {"transition": "reject"},
+	"evidence": {"vote": {"decision": "rejected"}},
+})
+
+_one_vote_in := fixture.put(fixture.voting, "/state/approval/votes", [fixture.vote])
+
+_second_vote := fixture.put(_one_vote_in, "/evidence/vote", fixture.noor)
+
+_quorum_of_two := fixture.put(fixture.bundles, "/triage/contracts/create_ticket/quorum", 2)
+
+_next(doc, bundles) := {status |
+	status := transition.next_status with input as doc
+		with data.gate.agents.bundle_of as fixture.bundle_of
+		with data.gate.bundles as bundles
+}
+
+_next_effect(doc) := {status |
+	status := transition.next_effect_status with input as doc
+		with data.gate.agents.bundle_of as fixture.bundle_of
+		with data.gate.bundles as fixture.bundles
+}
+
+_stops(doc, bundles) if {
+	transition.stops_run with input as doc
+		with data.gate.agents.bundle_of as fixture.bundle_of
+		with data.gate.bundles as bundles
+}
+
+_codes(doc) := _codes_in(doc, fixture.bundles)
+
+_codes_in(doc, bundles) := {f.code |
+	some f in transition.findings with input as doc
+		with data.gate.agents.bundle_of as fixture.bundle_of
+		with data.gate.bundles as bundles
+}
