@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from gate.cli.approvals import approvals
+from gate.cli.bench import bench
 from gate.cli.build import build
 from gate.cli.compile import compile_command
 from gate.cli.demo import demo
@@ -42,6 +43,7 @@ COMMANDS: tuple[click.Command, ...] = (
     approvals,
     effects,
     demo,
+    bench,
 )
 """Every command, in the order a newcomer meets them. A new command is one import and one line here."""
 

@@ -143,8 +143,12 @@ def _vote_command(name: str, decision: VoteDecision, text: str) -> None:
         _vote(decision, approval_id, read_key_file(key), environment, point, records, output)
 
 
-_vote_command("approve", VoteDecision.APPROVED, "Sign approval ID; exit 3 with the reasons when the policies refuse it.")
-_vote_command("reject", VoteDecision.REJECTED, "Reject ID, signed; exit 3 with the reasons when the policies refuse it.")
+_vote_command(
+    "approve", VoteDecision.APPROVED, "Sign approval ID; exit 3 with the reasons when the policies refuse it."
+)
+_vote_command(
+    "reject", VoteDecision.REJECTED, "Reject ID, signed; exit 3 with the reasons when the policies refuse it."
+)
 
 
 def _vote(

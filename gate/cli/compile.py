@@ -39,9 +39,7 @@ def _check(compiled: Compiled, output: str) -> None:
     stale = differences(compiled)
     diffs = {name: _diff(compiled, name) for name in stale}
     if output == "json":
-        emit_json(
-            {"current": not stale, "stale": [{"file": name, "diff": "\n".join(diffs[name])} for name in stale]}
-        )
+        emit_json({"current": not stale, "stale": [{"file": name, "diff": "\n".join(diffs[name])} for name in stale]})
         if stale:
             raise click.exceptions.Exit(EXIT_BUNDLE_INVALID)
         return

@@ -78,7 +78,7 @@ def _default_person() -> str:
 )
 @option("--evidence", required=True, metavar="REF", help="Where the evidence can be read: an id or an address.")
 @option("--owner-fenced", is_flag=True, help="The worker is known to be dead or fenced; not_committed needs it.")
-@option("--by", "person", default=_default_person, show_default="the user running this", help="Who found it out.")
+@option("--by", default=_default_person, show_default="the user running this", help="Who found it out.")
 @option("--capability", help="Chooses among effects with the same KEY.")
 @option("--principal", help="Chooses among effects with the same KEY.")
 @environment_option
@@ -90,7 +90,7 @@ def reconcile(
     outcome: str,
     evidence: str,
     owner_fenced: bool,
-    person: str,
+    by: str,
     capability: str | None,
     principal: str | None,
     environment: str,
@@ -103,7 +103,7 @@ def reconcile(
         effect = _effect(store, records.tenant, key, capability=capability, principal=principal)
         with decision_point(point) as asked:
             moved = Gate(asked, store, environment=environment).reviews.reconcile(
-                effect, outcome=outcome, evidence_ref=evidence, reconciled_by=person, owner_fenced=owner_fenced
+                effect, outcome=outcome, evidence_ref=evidence, reconciled_by=by, owner_fenced=owner_fenced
             )
         now_ms = store.now_ms()
     if output == "json":

@@ -1,4 +1,4 @@
-"""`gate explain`: one decision and why it is what it is. Decides nothing twice; `gate.release.explain` finds the why."""
+"""`gate explain`: one decision and why it is what it is. Renders what `gate.release.explain` found; finds nothing."""
 
 from __future__ import annotations
 

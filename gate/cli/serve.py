@@ -26,28 +26,21 @@ from gate.pdp import Sidecar
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class ListenType(click.ParamType):
-    """`tcp:PORT` on 127.0.0.1 (0: a free port) or `unix:PATH`."""
-
-    name = "listen"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[Literal["tcp"] | Path, int]:
-        """The sidecar's `listen` and `port`."""
-        kind, _, rest = str(value).partition(":")
-        if kind == "tcp" and rest.isascii() and rest.isdigit() and len(rest) <= 5 and int(rest) <= 65535:
-            return "tcp", int(rest)
-        if kind == "unix" and rest:
-            return Path(rest), 0
-        self.fail("use tcp:PORT, with 0 for a free port, or unix:PATH", param, ctx)
+def _listen(_: click.Context, __: click.Parameter, value: str) -> tuple[Literal["tcp"] | Path, int]:
+    """The sidecar's `listen` and `port` for `tcp:PORT` or `unix:PATH`."""
+    kind, _colon, rest = value.partition(":")
+    if kind == "tcp" and rest.isascii() and rest.isdigit() and len(rest) <= 5 and int(rest) <= 65535:
+        return "tcp", int(rest)
+    if kind == "unix" and rest:
+        return Path(rest), 0
+    raise click.BadParameter("use tcp:PORT, with 0 for a free port, or unix:PATH")
 
 
 @click.command()
 @click.argument("tarball", type=PATH)
 @option(
     "--listen",
-    type=ListenType(),
+    callback=_listen,
     default="tcp:0",
     show_default=True,
     metavar="tcp:PORT|unix:PATH",
@@ -124,7 +117,9 @@ def _write_token(path: Path, token: str) -> None:
             file.write(token + "\n")
     except OSError as exc:
         raise InputError(
-            f"`{path}` cannot be written", code="token_file_unwritable", hint="check that its folder exists and is yours"
+            f"`{path}` cannot be written",
+            code="token_file_unwritable",
+            hint="check that its folder exists and is yours",
         ) from exc
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import dataclasses
 import os
 import stat
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import click
 
@@ -24,7 +24,7 @@ from gate.cli.rendering import note
 from gate.compiler import Compiled, CompileError, assemble, compile_bundle, differences, write
 from gate.compiler.literal import package_name
 from gate.documents import pointer_of, schema, strict_validator
-from gate.errors import BundleError, InputError, Problem, ToolchainError
+from gate.errors import BundleError, InputError, Problem, StoreError, ToolchainError
 from gate.pdp import DecisionPoint, EmbeddedDecisionPoint, Sidecar, SidecarDecisionPoint
 from gate.records import Store
 from gate.records.dialect import locate
@@ -36,7 +36,9 @@ _MAX_TOKEN_BYTES = 4096
 
 
 def name_problems(folder: Path) -> list[Problem]:
-    """What is wrong with the folder's name, which becomes a Rego package."""
+    """What is wrong with the folder's name, which becomes a Rego package; nothing when there is no such folder."""
+    if not folder.is_dir():
+        return []
     try:
         package_name(folder.resolve().name)
     except CompileError as exc:
@@ -50,7 +52,7 @@ def compiled_bundle(folder: Path) -> Compiled:
     try:
         compiled = compile_bundle(folder)
     except BundleError as exc:
-        raise BundleError([*exc.problems, *(name_problems(folder) if folder.is_dir() else ())]) from exc
+        raise BundleError([*exc.problems, *name_problems(folder)]) from exc
     except CompileError as exc:
         named = name_problems(folder)
         if not named:
@@ -64,7 +66,7 @@ def input_document(source: str) -> dict[str, Any]:
     limit = canonical.MAX_DOCUMENT_BYTES + 1
     try:
         if source == "-":
-            data = click.get_binary_stream("stdin").read(limit)
+            data = sys.stdin.buffer.read(limit)
         else:
             with Path(source).open("rb") as file:
                 data = file.read(limit)
@@ -83,7 +85,7 @@ def input_document(source: str) -> dict[str, Any]:
     )
     if breaches:
         path, rule = breaches[0]
-        others = f", and so do {len(breaches) - 1} more" if len(breaches) > 1 else ""
+        others = f" (and {len(breaches) - 1} more)" if len(breaches) > 1 else ""
         raise InputError(
             f"field `{path or '/'}` breaks the rule `{rule}` of its schema{others}",
             code="input_schema_violation",
@@ -124,16 +126,16 @@ def read_token(path: Path) -> str:
 
 @contextmanager
 def opened_store(records: StoreOptions) -> Iterator[Store]:
-    """The store, which must exist. Raises `StoreError`."""
+    """The store, which must exist. Raises `StoreError`, and `InputError` with code `store_in_memory`."""
     location = locate(records.url)
-    url = records.url
     if location.path is None:
         raise InputError(
             "a store in memory holds no records", code="store_in_memory", hint="name the file the gate writes to"
         )
-    if location.mode == "rwc":
-        url = f"sqlite:///file:{quote(location.path)}?mode=rw&uri=true"
-    with Store.open(url, busy_timeout_ms=records.busy_timeout_ms) as store:
+    # Opening would make a store out of nothing, or out of an empty file.
+    if not os.path.isfile(location.path) or not os.path.getsize(location.path):
+        raise StoreError("there is no store at this address", hint="name the file the gate writes to with --store")
+    with Store.open(records.url, busy_timeout_ms=records.busy_timeout_ms) as store:
         yield store
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from gate.compiler.emit import emit
 from gate.compiler.link import link
 from gate.compiler.lower import lower
-from gate.compiler.model import CompiledBundle, Constant, FindingRule
+from gate.compiler.model import CompiledBundle, Constant, EntryRule, FindingRule
 from gate.documents import Bundle, load_bundle
 from gate.errors import GateError
 
@@ -55,7 +55,9 @@ def compile_bundle(folder: Path) -> Compiled:
 
 
 def _source_map(bundle: Bundle, lowered: CompiledBundle) -> str:
-    sources = sorted({i.source for m in lowered.modules for i in m.items if isinstance(i, (FindingRule, Constant))})
+    sources = sorted(
+        {i.source for m in lowered.modules for i in m.items if isinstance(i, (FindingRule, Constant, EntryRule))}
+    )
     entries = {}
     for source in sources:
         file, _, at = source.partition("#")
@@ -99,7 +101,12 @@ def write(compiled: Compiled) -> list[str]:
             target, old = folder / "rego", stage.with_suffix(".old")
             if target.exists():
                 os.rename(target, old)
-            os.rename(stage, target)
+            try:
+                os.rename(stage, target)
+            except OSError:
+                if old.exists():
+                    os.rename(old, target)
+                raise
             shutil.rmtree(old, ignore_errors=True)
         finally:
             shutil.rmtree(stage, ignore_errors=True)

@@ -6,9 +6,10 @@ refers, and its hint names the position of the other.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Iterator
 
+from gate.compiler.controls import link_predicates
+from gate.compiler.literal import CompileError, package_name
 from gate.documents import ApprovalContract, Bundle, Capability, Document
 from gate.documents import pointer_of as pointer
 from gate.errors import BundleError, Problem
@@ -33,6 +34,18 @@ def link(bundle: Bundle) -> Bundle:
 def _at(document: Document, *parts: str | int, key: bool = False) -> str:
     line, column = document.position(pointer(*parts), key=key)
     return f"{document.file}:{line}:{column}"
+
+
+def _folder_names_a_package(bundle: Bundle) -> Iterator[Problem]:
+    try:
+        package_name(bundle.name)
+    except CompileError:
+        yield bundle.documents[BUNDLE].problem(
+            "",
+            "bundle_name_invalid",
+            f"folder `{bundle.name!a}` cannot become a Rego package",
+            "lower-case letters, digits and dashes, a letter first, no word of Rego",
+        )
 
 
 def _capabilities_have_policies(bundle: Bundle) -> Iterator[Problem]:
@@ -257,10 +270,6 @@ def _reviewers_are_distinct(bundle: Bundle) -> Iterator[Problem]:
                         "a key belongs to one reviewer",
                     )
                 keys.setdefault(value, reviewer.id)
-            if len(base64.b64decode(key.public_key)) != 32:
-                yield document.problem(
-                    f"{here}/public_key", "reviewer_key_invalid", "an Ed25519 public key has 32 bytes"
-                )
 
 
 def _redaction_names_capabilities(bundle: Bundle) -> Iterator[Problem]:
@@ -275,6 +284,7 @@ def _redaction_names_capabilities(bundle: Bundle) -> Iterator[Problem]:
 
 
 _CHECKS: tuple[Callable[[Bundle], Iterator[Problem]], ...] = (
+    _folder_names_a_package,
     _capabilities_have_policies,
     _policies_name_capabilities,
     _catalog_is_consistent,
@@ -282,4 +292,5 @@ _CHECKS: tuple[Callable[[Bundle], Iterator[Problem]], ...] = (
     _contracts_are_current,
     _reviewers_are_distinct,
     _redaction_names_capabilities,
+    link_predicates,
 )

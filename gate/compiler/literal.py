@@ -13,8 +13,9 @@ from gate.canonical import canonical_bytes
 from gate.errors import GateError, InputError
 
 _IDENTIFIER = re.compile(r"\A[a-z][a-z0-9_]{0,127}\Z")
-_RESERVED = frozenset(
+RESERVED = frozenset(
     [
+        "and",
         "as",
         "contains",
         "data",
@@ -28,6 +29,7 @@ _RESERVED = frozenset(
         "input",
         "not",
         "null",
+        "or",
         "package",
         "set",
         "some",
@@ -57,7 +59,7 @@ def literal(value: Any) -> str:
 
 def identifier(name: str) -> str:
     """`name` when it may stand as a Rego package or rule name; raises `CompileError` otherwise."""
-    if not _IDENTIFIER.match(name) or name in _RESERVED:
+    if not _IDENTIFIER.match(name) or name in RESERVED:
         raise CompileError(f"`{name!a}` cannot be a Rego name")
     return name
 
@@ -72,4 +74,6 @@ def package_name(bundle: str) -> str:
 
 def prose(text: str) -> str:
     """`text` as a YAML scalar for a METADATA comment: one line, ASCII, always quoted."""
-    return literal(text)
+    # YAML reads the escapes of JSON but for surrogate pairs, which it has a longer escape for.
+    inner = "".join(literal(c)[1:-1] if c <= "\uffff" else f"\\U{ord(c):08x}" for c in text)
+    return f'"{inner}"'

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gate.canonical import digest
+from gate.compiler.controls import LoweredPredicates, lower_predicates
 from gate.compiler.link import APPROVALS, BUNDLE, CATALOG, POLICY, REVIEWERS
 from gate.compiler.literal import package_name
 from gate.compiler.model import (
@@ -17,6 +18,7 @@ from gate.compiler.model import (
     Constant,
     Equals,
     FindingRule,
+    Holds,
     Item,
     Module,
     NotHolds,
@@ -53,15 +55,20 @@ _DECISIONS = {
 
 def lower(bundle: Bundle) -> CompiledBundle:
     """The modules of `bundle`, which `gate.compiler.link` has passed."""
+    predicates = lower_predicates(bundle)
     modules = [
         Module("bundle.rego", f"Bundle {bundle.meta.bundle_id}", tuple(_envelope(bundle)), documents_package=True),
-        *_split("policy.rego", "Policy", list(_policy(bundle))),
+        *_split("policy.rego", "Policy", list(_policy(bundle, predicates))),
         *_split("catalog.rego", "Capability catalog", list(_catalog(bundle))),
     ]
     if bundle.contracts:
         modules += _split("approvals.rego", "Approval contracts", list(_contracts(bundle)))
     if bundle.reviewers:
         modules += _split("reviewers.rego", "Reviewers and their public keys", list(_reviewers(bundle)))
+    if predicates.controls:
+        modules += _split("checkpoints.rego", "Control checkpoints", list(predicates.controls))
+    if predicates.operands:
+        modules += _split("operands.rego", "Values the predicates look at", list(predicates.operands))
     return CompiledBundle(package=package_name(bundle.name), modules=tuple(modules))
 
 
@@ -99,7 +106,7 @@ def _envelope(bundle: Bundle) -> Iterator[Item]:
     )
 
 
-def _policy(bundle: Bundle) -> Iterator[Item]:
+def _policy(bundle: Bundle, predicates: LoweredPredicates) -> Iterator[Item]:
     yield from _precheck(bundle)
     for operation, decision in bundle.policy.operations.items():
         yield FindingRule(
@@ -128,9 +135,13 @@ def _policy(bundle: Bundle) -> Iterator[Item]:
                 Equals(("checkpoint",), "tool_execution"),
                 Equals(("operation",), "call_tool"),
                 Equals(("request", "capability"), name),
+                *((Holds(predicates.when[name]),) if name in predicates.when else ()),
             ),
         )
-        if name not in bundle.capabilities:
+        yield from predicates.when_rules.get(name, ())
+        if name in bundle.capabilities:
+            yield Constant("decisions", entry.decision, f"What the policy says of {name}", source, key=name)
+        else:
             yield Constant("refused", True, f"{name} is refused without being in the catalog", source, key=name)
 
 
@@ -172,9 +183,8 @@ def _catalog(bundle: Bundle) -> Iterator[Item]:
 
 def _catalog_entry(capability: Capability) -> dict[str, Any]:
     spec = dict(capability.spec)
-    # Left out means the stricter value: a key is needed unless the entry says it is not.
-    spec.setdefault("idempotency_key_required", capability.mode == "write")
-    spec.setdefault("allowed_egress", [])
+    spec["idempotency_key_required"] = capability.idempotency_key_required
+    spec["allowed_egress"] = list(capability.allowed_egress)
     return {
         **spec,
         "arguments_digest": digest(spec["arguments"]),

@@ -18,13 +18,59 @@ class Equals:
 
 
 @dataclass(frozen=True, slots=True)
+class Holds:
+    """The named local rule holds."""
+
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
 class NotHolds:
     """The named local rule does not hold: the only shape in which a restricting rule tests anything else."""
 
     rule: str
 
 
-Condition = Equals | NotHolds
+@dataclass(frozen=True, slots=True)
+class Is:
+    """The value of an operand rule passes a type check, such as `is_number`."""
+
+    builtin: str
+    operand: str
+
+
+@dataclass(frozen=True, slots=True)
+class AllStrings:
+    """Every element of a list operand is a string."""
+
+    operand: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """The value of the operand rule of that name, in a comparison."""
+
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compares:
+    """`left OP right`, each an operand or a constant. Stands only behind type checks of its operands."""
+
+    op: str
+    left: Ref | Any
+    right: Ref | Any
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """The RE2 pattern is found in the operand."""
+
+    pattern: str
+    operand: str
+
+
+Condition = Equals | Holds | NotHolds | Is | AllStrings | Compares | Matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +84,8 @@ class FindingRule:
     requirement: str
     source: str
     conditions: tuple[Condition, ...]
+    head: str = "findings"
+    """Set the finding goes to: `findings`, or `demands` when an approval can meet it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +94,60 @@ class StatedRule:
 
     name: str
     path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OperandRule:
+    """Helper rule `name`: the value at a reference, null when it is absent. `base` is `input` or `catalog`."""
+
+    name: str
+    base: str
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TruthRule:
+    """Helper rule `name`: holds when all conditions of one of its clauses hold; each clause is a body of its own."""
+
+    name: str
+    clauses: tuple[tuple[Condition, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultRule:
+    """Helper rule `name`: `true`, `false` or `unknown`, from the two rules of a predicate."""
+
+    name: str
+    true: str
+    false: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownRule:
+    """Helper set `name`: `label` when the named type rule does not hold, so that an audit says which operand it was."""
+
+    name: str
+    label: str
+    typed: str
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One value of an object that is a reference to a rule or an input path rather than a constant."""
+
+    rule: str | None = None
+    path: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRule:
+    """An entry of a partial set `name`: an object of constants and members, when all conditions hold."""
+
+    name: str
+    title: str
+    source: str
+    fields: tuple[tuple[str, Any], ...]
+    conditions: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +161,7 @@ class Constant:
     key: str | None = None
 
 
-Item = FindingRule | StatedRule | Constant
+Item = FindingRule | StatedRule | OperandRule | TruthRule | ResultRule | UnknownRule | EntryRule | Constant
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gate.documents.argument_schema import ArgumentValidator, argument_schema_problems, argument_validator
 from gate.documents.bundle import Bundle, load_bundle
 from gate.documents.cases import Case, load_cases
+from gate.documents.checkpoints import EVERY, ControlCheckpoint
 from gate.documents.document import Document, Place, pointer_of
 from gate.documents.models import (
     ApprovalContract,
@@ -22,6 +23,7 @@ from gate.documents.timestamps import parse_rfc3339_ms
 from gate.documents.yaml_source import load
 
 __all__ = [
+    "EVERY",
     "ApprovalContract",
     "ArgumentValidator",
     "Bundle",
@@ -29,6 +31,7 @@ __all__ = [
     "Capability",
     "CapabilityPolicy",
     "Case",
+    "ControlCheckpoint",
     "Document",
     "Place",
     "PolicyDocument",

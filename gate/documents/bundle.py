@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from gate.documents import reading
 from gate.documents.argument_schema import argument_schema_problems
+from gate.documents.checkpoints import ControlCheckpoint, control_checkpoints
 from gate.documents.document import Document, pointer_of
 from gate.documents.files import entries, read_document
 from gate.documents.models import ApprovalContract, BundleMeta, Capability, PolicyDocument, Reviewer
@@ -22,7 +23,7 @@ from gate.errors import BundleError, Problem
 
 ENVELOPE = "bundle.yaml"
 REQUIRED = ("policy.yaml", "capabilities.yaml")
-OPTIONAL = ("approvals.yaml", "reviewers.yaml")
+OPTIONAL = ("approvals.yaml", "reviewers.yaml", "checkpoints.yaml")
 _KNOWN = (ENVELOPE, *REQUIRED, *OPTIONAL)
 # The ledger is written by the release room and is no document of the policy.
 _OTHERS = frozenset({"releases.yaml"})
@@ -46,6 +47,8 @@ class Bundle:
     """Empty when the bundle has no `approvals.yaml`."""
     reviewers: tuple[Reviewer, ...]
     """Empty when the bundle has no `reviewers.yaml`."""
+    checkpoints: tuple[ControlCheckpoint, ...]
+    """Empty when the bundle has no `checkpoints.yaml`."""
     documents: Mapping[str, Document] = field(repr=False)
     """By file name; every document the bundle has, `bundle.yaml` among them."""
 
@@ -86,6 +89,7 @@ def load_bundle(folder: Path) -> Bundle:
     capabilities = build("capabilities.yaml", reading.capabilities)
     contracts = build("approvals.yaml", reading.contracts)
     reviewers = build("reviewers.yaml", reading.reviewers)
+    checkpoints = build("checkpoints.yaml", control_checkpoints)
     if problems or meta is None or policy is None or capabilities is None:
         raise BundleError(problems)
     return Bundle(
@@ -96,6 +100,7 @@ def load_bundle(folder: Path) -> Bundle:
         capabilities=capabilities,
         contracts=contracts or (),
         reviewers=reviewers or (),
+        checkpoints=checkpoints or (),
         documents=documents,
     )
 

@@ -37,6 +37,8 @@ class CapabilityPolicy:
     """`allow`, `approval_required` or `deny`."""
     approver: str | None
     """Reviewer role, or None when the policy names none."""
+    when: str | None = None
+    """Predicate that must be provably true for the capability to be permitted; None when it always is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,7 +48,9 @@ def policy(document: Document) -> PolicyDocument:
         deny_if_principal_missing=root["run_precheck"]["deny_if_principal_missing"],
         operations=dict(root["operations"]),
         capabilities={
-            name: CapabilityPolicy(name=name, decision=entry["decision"], approver=entry.get("approver"))
+            name: CapabilityPolicy(
+                name=name, decision=entry["decision"], approver=entry.get("approver"), when=entry.get("when")
+            )
             for name, entry in root["capabilities"].items()
         },
         allow_kinds=tuple(root.get("memory_write", {}).get("allow_kinds", ())),
@@ -75,7 +77,8 @@ def _capability(name: str, spec: dict[str, Any]) -> Capability:
         allowed_egress=tuple(spec.get("allowed_egress", ())),
         timeout_seconds=spec["timeout_seconds"],
         approval=spec["approval"],
-        idempotency_key_required=spec.get("idempotency_key_required", False),
+        # Left out means the stricter value.
+        idempotency_key_required=spec.get("idempotency_key_required", spec["mode"] == "write"),
         identifying_arguments=tuple(spec.get("identifying_arguments", ())),
         arguments=spec["arguments"],
         spec=spec,

@@ -23,11 +23,12 @@ from gate.enforcement.obligations import refuse_unknown
 from gate.enforcement.outcome import AlreadyCommitted, EffectNotStarted, EffectOutcomeUnknown
 from gate.enforcement.review import Reviews
 from gate.enforcement.tool_call import CallRunner, ToolCall
+from gate.enforcement.tracing import Tracer
 from gate.errors import EvidenceError, GateError, InputError
-from gate.evidence import ABSENT, Call, EvidenceBuilder, Identity, Run
+from gate.evidence import ABSENT, Call, EvidenceBuilder, Identity, Run, require_text
 from gate.pdp import DecisionPoint, Facts
 from gate.records import EffectStatus, RunRecord, RunStatus, Store
-from gate.trace import NullSink, TraceEvent, TraceSink
+from gate.trace import NullSink, TraceSink
 
 Tool = Callable[..., Any]
 
@@ -64,7 +65,7 @@ class Gate:
     ) -> None:
         self._point = point
         self._store = store
-        self._trace = trace or NullSink()
+        self._tracer = Tracer(trace or NullSink(), clock_ms)
         self._clock_ms = clock_ms
         self._evidence = EvidenceBuilder(store=store, environment=environment)
         self._runner = CallRunner(point=point, store=store, evidence=self._evidence, clock_ms=clock_ms, owner=_owner)
@@ -74,7 +75,7 @@ class Gate:
             evidence=self._evidence,
             clock_ms=clock_ms,
             environment=environment,
-            traced=lambda run, answer: self._traced(run, answer.decision),
+            tracer=self._tracer,
         )
         """Votes on approvals and reconciliation of effects, for people."""
 
@@ -92,8 +93,6 @@ class Gate:
             trace_id=trace_id,
             identity=identity,
         )
-        for name in ("agent_id", "session_id", "run_id", "trace_id"):
-            _require_text(name, getattr(run, name))
         decision = self.check(run, "run_start").enforce()
         try:
             refuse_unknown(decision, frozenset())
@@ -129,7 +128,8 @@ class Gate:
 
         Raises `InputError` for an operation that is not in `CHECKPOINT_OF` and for a request that is not JSON.
         """
-        checkpoint = CHECKPOINT_OF.get(operation) if isinstance(operation, str) else None
+        require_text("operation", operation)
+        checkpoint = CHECKPOINT_OF.get(operation)
         if checkpoint is None:
             raise InputError(f"`{operation!a}` is not an operation that can be checked", code="operation_unknown")
 
@@ -140,15 +140,14 @@ class Gate:
                 operation=operation,
                 now_ms=self._clock_ms(),
                 facts=facts,
-                request=request or {},
+                request={} if request is None else request,
             )
 
-        return self._traced(run, ask(self._point, run.agent_id, prepare).decision)
+        return self._tracer.decision(run, ask(self._point, run.agent_id, prepare).decision)
 
     def check_call(self, run: Run, call: Call) -> Decision:
         """The decision about a tool call, without asking for approval, claiming or running anything."""
-        _require_call(call)
-        return self._traced(run, self._runner.ask(run, call).decision)
+        return self._tracer.decision(run, self._runner.ask(run, call).decision)
 
     @contextmanager
     def tool_call(
@@ -177,14 +176,13 @@ class Gate:
             resource=resource,
             approval_id=approval_id,
         )
-        _require_call(call)
         try:
             entered = self._runner.enter(run, call)
         except GateError as exc:
-            self._emit(run, "tool_call_blocked", {"code": exc.code, **_said(getattr(exc, "decision", None))})
+            self._tracer.blocked(run, exc)
             raise
         try:
-            self._emit(run, "tool_call_allowed", _said(entered.decision))
+            self._tracer.allowed(run, entered.decision)
         except BaseException:
             self._settle(run, entered, EffectStatus.FAILED_BEFORE_EFFECT)
             raise
@@ -234,25 +232,12 @@ class Gate:
                 "the effect's outcome could not be recorded", hint="reconcile it under its idempotency key"
             )
             try:
-                self._emit(run, "effect_unsettled", {"code": exc.code})
+                self._tracer.unsettled(run, exc)
             except GateError:
                 raise unknown from exc
             raise unknown from exc
         if call.claimed is not None:
-            self._emit(
-                run,
-                "effect_settled",
-                {"status": str(status), "business_key": call.claimed.effect.business_key},
-            )
-
-    def _traced(self, run: Run, decision: Decision) -> Decision:
-        self._emit(run, "decision", {"operation": decision.audit.get("operation"), **_said(decision)})
-        return decision
-
-    def _emit(self, run: Run, event_type: str, payload: dict[str, Any]) -> None:
-        self._trace.write(
-            TraceEvent(event_type=event_type, trace_id=run.trace_id, at_ms=self._clock_ms(), payload=payload)
-        )
+            self._tracer.settled(run, status=str(status), business_key=call.claimed.effect.business_key)
 
 
 def _status_after(error: BaseException, call: ToolCall) -> EffectStatus:
@@ -261,32 +246,6 @@ def _status_after(error: BaseException, call: ToolCall) -> EffectStatus:
     return EffectStatus.FAILED_BEFORE_EFFECT if isinstance(error, EffectNotStarted) else EffectStatus.UNKNOWN
 
 
-def _said(decision: Decision | None) -> dict[str, Any]:
-    """What a trace repeats of a decision; the capability only as the policies name it, never as the model did."""
-    if decision is None:
-        return {}
-    return {
-        "capability": decision.audit.get("capability"),
-        "verdict": str(decision.verdict),
-        "reasons": list(decision.codes),
-        "revision": decision.revision,
-        "request_id": decision.audit.get("request_id"),
-    }
-
-
 def _owner() -> str:
     """Unique to one attempt of one process, so that a claim is settled only by whoever made it."""
     return f"{socket.gethostname()}:{os.getpid()}:{threading.get_ident()}:{secrets.token_hex(8)}"
-
-
-def _require_text(name: str, value: object) -> None:
-    if not isinstance(value, str) or not value.strip():
-        raise InputError(f"`{name}` must be a string that is not blank", code="field_invalid")
-
-
-def _require_call(call: Call) -> None:
-    _require_text("capability", call.capability)
-    for name in ("idempotency_key", "reason", "resource", "approval_id"):
-        value = getattr(call, name)
-        if value is not None and not isinstance(value, str):
-            raise InputError(f"`{name}` must be a string", code="field_invalid")

@@ -14,6 +14,7 @@ from typing import TypeVar
 from gate.decision import ActionBlocked
 from gate.enforcement.asking import Answer, ask, refusal
 from gate.enforcement.obligations import end_run, obliged_to_move, refuse_unknown, undischarged
+from gate.enforcement.tracing import Tracer
 from gate.errors import ConflictError, EvidenceError, InputError
 from gate.evidence import EvidenceBuilder, Identity, Run
 from gate.pdp import DecisionPoint
@@ -47,8 +48,7 @@ class Reviews:
     evidence: EvidenceBuilder
     clock_ms: Callable[[], int]
     environment: str
-    traced: Callable[[Run, Answer], object]
-    """Writes the decision to the gate's trace; raises when it cannot."""
+    tracer: Tracer
 
     def sign(self, approval: ApprovalRecord, *, decision: str, key: ReviewerKey) -> StoredVote:
         """A reviewer's signed vote; runs where the reviewer's key is, never beside the agent.
@@ -104,8 +104,8 @@ class Reviews:
             to_status=to_status,
             reason=f"{decision} by {reviewer}",
         )
-        prepared = answer.prepared
-        end_run(self.store, prepared and prepared.run, answer.decision, reason="approval rejected")
+        run = None if answer.prepared is None else answer.prepared.run
+        end_run(self.store, run, answer.decision, reason="approval rejected")
         return moved
 
     def reconcile(
@@ -170,8 +170,7 @@ class Reviews:
         self, person: Run, answer: Answer, kind: str, statuses: type[_Status], subject: Mapping[str, object]
     ) -> _Status:
         """The state that an allowed transition moves to; raises `ActionBlocked` unless it can be carried out."""
-        self.traced(person, answer)
-        decision = answer.decision.enforce()
+        decision = self.tracer.decision(person, answer.decision).enforce()
         try:
             refuse_unknown(decision, _DISCHARGED_BY_MOVING)
             to = obliged_to_move(decision, kind, subject=subject)

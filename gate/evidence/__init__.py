@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from gate.evidence.action import Action, redacted_view
 from gate.evidence.builder import EvidenceBuilder, Prepared
-from gate.evidence.host import ABSENT, Call, Identity, Run
+from gate.evidence.host import ABSENT, Call, Identity, Run, require_text
 
-__all__ = ["ABSENT", "Action", "Call", "EvidenceBuilder", "Identity", "Prepared", "Run", "redacted_view"]
+__all__ = [
+    "ABSENT",
+    "Action",
+    "Call",
+    "EvidenceBuilder",
+    "Identity",
+    "Prepared",
+    "Run",
+    "redacted_view",
+    "require_text",
+]

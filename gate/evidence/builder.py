@@ -14,6 +14,7 @@ from gate.canonical import canonical_bytes, parse
 from gate.errors import InputError
 from gate.evidence.action import Action, freeze
 from gate.evidence.host import Call, Run
+from gate.evidence.state import effect_facts, run_facts, versions
 from gate.evidence.votes import approval_facts, vote_facts
 from gate.pdp import Facts
 from gate.records import ApprovalRecord, EffectRecord, RunRecord, Store, StoredVote
@@ -81,10 +82,10 @@ class EvidenceBuilder:
         document = self._base(run, record, checkpoint="tool_execution", operation="call_tool", now_ms=now_ms)
         document["request"] = _request(call, action)
         document["state"] |= {
-            "versions": _versions(facts, capability, contract),
+            "versions": versions(facts, capability, contract),
             "approval": approval_facts(approval, facts.reviewers),
             "rejection": self._rejection(run, action),
-            "side_effect": _effect_facts(effect, action),
+            "side_effect": effect_facts(effect, action),
             "idempotency": self._idempotency(run, call, action),
         }
         document["evidence"] = {
@@ -135,7 +136,7 @@ class EvidenceBuilder:
         record = self.store.run(effect.tenant_id, effect.run_id)
         document = self._base(operator, record, checkpoint="state", operation="effect_transition", now_ms=now_ms)
         document["request"] = {"outcome": outcome}
-        document["state"]["side_effect"] = _effect_facts(effect, None)
+        document["state"]["side_effect"] = effect_facts(effect, None)
         document["evidence"] = {"reconciliation": {"evidence_ref": evidence_ref, "owner_fenced": owner_fenced}}
         return Prepared(document=document, facts=facts, run=record, effect=effect)
 
@@ -158,7 +159,7 @@ class EvidenceBuilder:
                 "delegated_principal_id": identity.delegated_principal_id,
                 "delegated_scope": identity.delegated_scope,
             },
-            "state": {"run": _run_facts(record)},
+            "state": {"run": run_facts(record)},
         }
 
     def _run(self, run: Run) -> RunRecord | None:
@@ -222,44 +223,3 @@ def _request(call: Call, action: Action) -> dict[str, Any]:
     # Text that no JSON reader could carry is refused here, before anybody hashes or sends it.
     canonical_bytes(request)
     return request
-
-
-def _run_facts(record: RunRecord | None) -> dict[str, Any] | None:
-    if record is None:
-        return None
-    return {
-        "run_id": record.run_id,
-        "status": str(record.status),
-        "tenant_id": record.tenant_id,
-        "principal_id": record.principal_id,
-        "agent_id": record.agent_id,
-        "session_id": record.session_id,
-        "version": record.version,
-    }
-
-
-def _versions(facts: Facts, capability: Mapping[str, Any] | None, contract: Mapping[str, Any] | None) -> dict[str, Any]:
-    bundle = facts.bundle or {}
-    return {
-        "bundle_version": bundle.get("version"),
-        "release_identity": bundle.get("release_identity"),
-        "capability_version": None if capability is None else capability["capability_version"],
-        "contract_digest": None if contract is None else contract["contract_digest"],
-    }
-
-
-def _effect_facts(effect: EffectRecord | None, action: Action | None) -> dict[str, Any] | None:
-    if effect is None:
-        # Without a business key nothing was looked up, and "no row" would be a guess.
-        known = action is not None and action.business_key is not None
-        return {"status": "not_started", "business_key": action.business_key} if known and action else None
-    return {
-        "status": str(effect.status),
-        "capability": effect.capability,
-        "business_key": effect.business_key,
-        "idempotency_key": effect.idempotency_key,
-        "action_digest": effect.action_digest,
-        "lease_expires_at_ms": effect.lease_expires_at_ms,
-        "attempt": effect.attempt,
-        "version": effect.version,
-    }

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Final
 
+from gate.errors import InputError
+
 
 class Absent(Enum):
     """The type of `ABSENT`."""
@@ -18,6 +20,12 @@ class Absent(Enum):
 
 ABSENT: Final = Absent.ABSENT
 """No arguments were passed at all: not the same action as null or `{}` (DESIGN 5.3)."""
+
+
+def require_text(name: str, value: object) -> None:
+    """Raises `InputError` (`field_invalid`) unless `value` is a string that is not blank."""
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"`{name}` must be a string that is not blank", code="field_invalid")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,13 +44,20 @@ class Identity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """The host's handle on one agent run. Its state is read from the records at every call."""
+    """The host's handle on one agent run. Its state is read from the records at every call.
+
+    Raises `InputError` for a name that is blank or not text.
+    """
 
     agent_id: str
     session_id: str
     run_id: str
     trace_id: str
     identity: Identity
+
+    def __post_init__(self) -> None:
+        for name in ("agent_id", "session_id", "run_id", "trace_id"):
+            require_text(name, getattr(self, name))
 
     def as_identity(self, identity: Identity) -> Run:
         """The same run asked for by `identity`; the policies refuse when the run belongs to another."""
@@ -51,7 +66,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One tool call as the model asked for it. UNTRUSTED."""
+    """One tool call as the model asked for it. UNTRUSTED.
+
+    Raises `InputError` for a capability that is blank, or any name that is not text.
+    """
 
     capability: str
     arguments: Any = ABSENT
@@ -62,3 +80,10 @@ class Call:
     resource: str | None = None
     approval_id: str | None = None
     """Approval the host says this call is under; without it the approval is found by digest."""
+
+    def __post_init__(self) -> None:
+        require_text("capability", self.capability)
+        for name in ("idempotency_key", "reason", "resource", "approval_id"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str):
+                raise InputError(f"`{name}` must be a string", code="field_invalid")

@@ -5,6 +5,9 @@ Only re-exports.
 
 from __future__ import annotations
 
+from gate.records.chains import ChainState
+from gate.records.database import ISOLATION_LEVELS
+from gate.records.heads import GateKey, PublicKey, SignedHead
 from gate.records.keyfile import ReviewerKey, read_key_file, write_key_file
 from gate.records.model import (
     ApprovalRecord,
@@ -12,6 +15,8 @@ from gate.records.model import (
     ApprovalStatus,
     Claim,
     Claimed,
+    CounterRecord,
+    CounterUse,
     EffectRecord,
     EffectStatus,
     Event,
@@ -35,19 +40,26 @@ from gate.records.votes import (
 
 __all__ = [
     "DOMAIN",
+    "ISOLATION_LEVELS",
     "ApprovalRecord",
     "ApprovalRequest",
     "ApprovalStatus",
+    "ChainState",
     "Claim",
     "Claimed",
+    "CounterRecord",
+    "CounterUse",
     "EffectRecord",
     "EffectStatus",
     "Event",
+    "GateKey",
     "IdempotencyRecord",
+    "PublicKey",
     "ReconcileOutcome",
     "ReviewerKey",
     "RunRecord",
     "RunStatus",
+    "SignedHead",
     "Store",
     "StoredVote",
     "VoteDecision",

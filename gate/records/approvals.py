@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import secrets
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, func, insert, select, update
@@ -15,7 +16,7 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, func, insert, sele
 from gate import canonical
 from gate.errors import InputError
 from gate.records import checks, runs
-from gate.records.database import now_ms
+from gate.records.clock import now_ms
 from gate.records.model import (
     APPROVAL_MOVES,
     VOTE_MOVES,
@@ -24,6 +25,7 @@ from gate.records.model import (
     ApprovalStatus,
     StoredVote,
 )
+from gate.records.runs import LockedRun
 from gate.records.tables import APPROVAL_VOTES, APPROVALS
 
 MAX_VOTE_BYTES = 16_384
@@ -46,12 +48,19 @@ def request(tx: Connection, new: ApprovalRequest, *, max_wait_ms: int) -> Approv
     row: dict[str, Any] = {field: checks.name(field, getattr(new, field)) for field in _NAMES}
     row |= {field: checks.digest(field, getattr(new, field)) for field in _DIGESTS}
     row |= {"reason": checks.text("reason", new.reason), "view": checks.json_object("view", dict(new.view))}
-    runs.require_open(tx, row["tenant_id"], row["run_id"])
+    same = (*_same_action(row), APPROVALS.c.status.in_(_OPEN))
+    others = {found["run_id"] for found in _rows(tx, row["tenant_id"], *same)}
+    held = runs.all_locked(tx, row["tenant_id"], {row["run_id"], *others})
+    run = held[row["run_id"]]
+    run.require_open()
+    opened = _rows(tx, row["tenant_id"], *same, lock=True)
     now = now_ms(tx)
-    for found in _rows(tx, row["tenant_id"], *_same_action(row), APPROVALS.c.status.in_(_OPEN)):
+    for found in opened:
         if found["expires_at_ms"] > now:
             return _record(tx, found)
-        _move(tx, found, ApprovalStatus.EXPIRED, "", "approval_expired")
+        if found["run_id"] not in held:
+            raise checks.contended()
+        _move(tx, held[found["run_id"]], found, ApprovalStatus.EXPIRED, "", "approval_expired")
     highest = select(func.coalesce(func.max(APPROVALS.c.ordinal), 0)).where(APPROVALS.c.tenant_id == row["tenant_id"])
     row |= {
         "approval_id": f"apr-{secrets.token_hex(8)}",
@@ -65,8 +74,8 @@ def request(tx: Connection, new: ApprovalRequest, *, max_wait_ms: int) -> Approv
     }
     tx.execute(insert(APPROVALS).values(row))
     keys = ("approval_id", "contract_id", "action_digest", "contract_digest", "status")
-    runs.append(tx, row["tenant_id"], row["run_id"], "approval_requested", {k: row[k] for k in keys})
-    return _record(tx, locked(tx, row["tenant_id"], row["approval_id"]))
+    run.append("approval_requested", {k: row[k] for k in keys}, at_ms=now)
+    return _record(tx, row)
 
 
 def find(tx: Connection, tenant_id: str, approval_id: str) -> ApprovalRecord | None:
@@ -115,7 +124,7 @@ def add_vote(
     for part in (vote.payload, vote.signature):
         if type(part) is not bytes or not 0 < len(part) <= MAX_VOTE_BYTES:
             raise InputError("a vote is two byte strings, neither empty nor too long", code="record_field_invalid")
-    row = _unchanged(tx, tenant_id, approval_id, expected_version)
+    run, row = _unchanged(tx, tenant_id, approval_id, expected_version)
     before = ApprovalStatus(row["status"])
     if before is not ApprovalStatus.PENDING or to_status not in VOTE_MOVES:
         raise _illegal(before, to_status)
@@ -137,8 +146,7 @@ def add_vote(
             cast_at_ms=now,
         )
     )
-    _move(tx, row, to_status, reason, "approval_vote", vote_digest=payload_digest)
-    return _record(tx, locked(tx, tenant_id, approval_id))
+    return _record(tx, _move(tx, run, row, to_status, reason, "approval_vote", vote_digest=payload_digest))
 
 
 def set_status(
@@ -155,50 +163,64 @@ def set_status(
     Raises `ConflictError`: `approval_unknown`, `approval_changed`, `approval_transition_illegal`, and
     `approval_not_expired` for an expiry that the database clock does not confirm.
     """
-    row = _unchanged(tx, tenant_id, approval_id, expected_version)
+    run, row = _unchanged(tx, tenant_id, approval_id, expected_version)
     before = ApprovalStatus(row["status"])
     if to_status not in APPROVAL_MOVES.get(before, frozenset()):
         raise _illegal(before, to_status)
     if to_status is ApprovalStatus.EXPIRED and row["expires_at_ms"] > now_ms(tx):
         raise checks.conflict("approval_not_expired", "the approval has not expired yet", "cancel or revoke it")
-    _move(tx, row, to_status, reason, f"approval_{to_status.value}")
-    return _record(tx, locked(tx, tenant_id, approval_id))
+    return _record(tx, _move(tx, run, row, to_status, reason, f"approval_{to_status.value}"))
 
 
-def locked(tx: Connection, tenant_id: str, approval_id: str) -> RowMapping:
-    """The approval's row, locked until the transaction ends. Raises `ConflictError` `approval_unknown`."""
-    rows = _rows(tx, tenant_id, APPROVALS.c.approval_id == approval_id)
-    if not rows:
+def run_of(tx: Connection, tenant_id: str, approval_id: str) -> str:
+    """The run that asked, which never changes; takes no lock. Raises `ConflictError` `approval_unknown`."""
+    query = select(APPROVALS.c.run_id).where(APPROVALS.c.tenant_id == tenant_id, APPROVALS.c.approval_id == approval_id)
+    found = tx.execute(query).scalar_one_or_none()
+    if found is None:
         raise checks.conflict(
             "approval_unknown",
             f"there is no approval `{approval_id}`",
             "list them with `gate approvals list`",
         )
-    return rows[0]
+    return str(found)
 
 
-def mark_consumed(tx: Connection, row: RowMapping) -> None:
+def locked(tx: Connection, tenant_id: str, approval_id: str) -> RowMapping:
+    """The row of an approval whose run is locked, locked until the transaction ends."""
+    return _rows(tx, tenant_id, APPROVALS.c.approval_id == approval_id, lock=True)[0]
+
+
+def mark_consumed(tx: Connection, run: LockedRun, row: RowMapping) -> None:
     """Moves an approved row to `consumed`; the caller has checked it and written the consumption."""
-    _move(tx, row, ApprovalStatus.CONSUMED, "", "approval_consumed")
+    _move(tx, run, row, ApprovalStatus.CONSUMED, "", "approval_consumed")
 
 
-def _unchanged(tx: Connection, tenant_id: str, approval_id: str, expected_version: int) -> RowMapping:
+def _unchanged(tx: Connection, tenant_id: str, approval_id: str, expected_version: int) -> tuple[LockedRun, RowMapping]:
+    run = runs.locked(tx, tenant_id, run_of(tx, tenant_id, approval_id))
     row = locked(tx, tenant_id, approval_id)
     if row["version"] != expected_version:
         raise checks.conflict("approval_changed", f"the approval `{approval_id}` was changed by somebody else")
-    return row
+    return run, row
 
 
 def _move(
-    tx: Connection, row: RowMapping, to_status: ApprovalStatus, reason: str, event_type: str, **more: str
-) -> None:
-    tx.execute(
+    tx: Connection,
+    run: LockedRun,
+    row: RowMapping,
+    to_status: ApprovalStatus,
+    reason: str,
+    event_type: str,
+    **more: str,
+) -> RowMapping:
+    moved = tx.execute(
         update(APPROVALS)
         .where(APPROVALS.c.tenant_id == row["tenant_id"], APPROVALS.c.approval_id == row["approval_id"])
         .values(status=to_status.value, status_reason=reason, version=row["version"] + 1)
+        .returning(*APPROVALS.c)
     )
-    payload = {"approval_id": row["approval_id"], "from": row["status"], "to": to_status.value, **more}
-    runs.append(tx, row["tenant_id"], row["run_id"], event_type, payload)
+    changed = moved.mappings().one()
+    run.append(event_type, {"approval_id": row["approval_id"], "from": row["status"], "to": to_status.value, **more})
+    return changed
 
 
 def _illegal(before: ApprovalStatus, after: ApprovalStatus) -> Exception:
@@ -217,11 +239,11 @@ def _same_action(row: dict[str, Any]) -> tuple[ColumnElement[bool], ColumnElemen
 
 
 def _rows(
-    tx: Connection, tenant_id: str, *conditions: ColumnElement[bool], limit: int | None = None
+    tx: Connection, tenant_id: str, *conditions: ColumnElement[bool], limit: int | None = None, lock: bool = False
 ) -> list[RowMapping]:
     query = select(APPROVALS).where(APPROVALS.c.tenant_id == tenant_id, *conditions)
-    query = query.order_by(APPROVALS.c.ordinal.desc()).limit(limit).with_for_update()
-    return list(tx.execute(query).mappings())
+    query = query.order_by(APPROVALS.c.ordinal.desc()).limit(limit)
+    return list(tx.execute(query.with_for_update() if lock else query).mappings())
 
 
 def _first(tx: Connection, tenant_id: str, *conditions: ColumnElement[bool]) -> ApprovalRecord | None:
@@ -236,7 +258,7 @@ def _vote_rows(tx: Connection, tenant_id: str, approval_id: str) -> list[RowMapp
     return list(tx.execute(query.order_by(APPROVAL_VOTES.c.vote_no)).mappings())
 
 
-def _record(tx: Connection, row: RowMapping) -> ApprovalRecord:
+def _record(tx: Connection, row: Mapping[Any, Any]) -> ApprovalRecord:
     votes = tuple(
         StoredVote(base64.b64decode(v["payload"]), base64.b64decode(v["signature"]))
         for v in _vote_rows(tx, row["tenant_id"], row["approval_id"])

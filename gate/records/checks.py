@@ -84,3 +84,8 @@ def json_text(value: Any) -> str | None:
 def conflict(code: str, message: str, hint: str = "read the records again and decide again") -> ConflictError:
     """The error for a record that is no longer what the caller read."""
     return ConflictError(message, code=code, hint=hint)
+
+
+def contended() -> ConflictError:
+    """The error for a transaction that has to be run anew: what it must lock is not what it has locked."""
+    return conflict("store_contended", "the records are being changed by too many others at once")

@@ -11,10 +11,12 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, insert, select, update
 
 from gate.errors import InputError
-from gate.records import approvals, checks, effects, runs
-from gate.records.database import now_ms
-from gate.records.effects import EffectKey
+from gate.records import approvals, checks, counters, effects, runs
+from gate.records.clock import NOW, now_ms
+from gate.records.keys import EffectKey
 from gate.records.model import ApprovalStatus, Claim, Claimed, EffectStatus, RunStatus
+from gate.records.runs import LockedRun
+from gate.records.statements import insert_new
 from gate.records.tables import APPROVAL_CONSUMPTIONS, EFFECTS, IDEMPOTENCY
 
 
@@ -32,35 +34,47 @@ def checked(claim: Claim) -> EffectKey:
     if claim.approval_id is not None:
         checks.name("approval_id", claim.approval_id)
         checks.whole("approval_version", claim.approval_version, low=1)
+    counters.checked(claim.counters)
     return EffectKey.checked(claim.tenant_id, claim.principal_id, claim.capability, claim.business_key)
 
 
 def claim(tx: Connection, wanted: Claim, key: EffectKey) -> Claimed:
-    """1 run, 2 approval, 3 idempotency key, 4 effect: compared with what was read, then all taken together.
+    """1 run, 2 approval, 3 idempotency key, 4 effect, 5 counters: compared with what was read, then taken together.
 
     Raises `ConflictError`: `run_unknown`, `run_not_running`, `run_changed`, `approval_unknown`,
     `approval_consumed`, `approval_not_approved`, `approval_changed`, `approval_digest_mismatch`,
-    `approval_expired`, `idempotency_conflict`, `claim_lost`.
+    `approval_expired`, `idempotency_conflict`, `claim_lost`, `counter_changed`, `counter_exceeded`.
     """
-    _check_run(runs.locked(tx, key.tenant_id, wanted.run_id), wanted)
-    now = now_ms(tx)
-    approval = _check_approval(tx, wanted, now)
-    _use_idempotency_key(tx, wanted, now)
-    fencing = _take_effect(tx, wanted, key, now)
+    run, asking_run = _locked_runs(tx, wanted)
+    _check_run(run.row, wanted)
+    approval = _check_approval(tx, wanted)
+    _use_idempotency_key(tx, wanted)
+    effect = _take_effect(tx, wanted, key)
+    now = int(effect["updated_at_ms"])
+    spent = counters.spend(tx, key, effect["attempt"], counters.checked(wanted.counters), now)
     if approval is not None:
-        _consume(tx, wanted, approval, fencing, now)
+        _consume(tx, wanted, effect["fencing"], now)
+        approvals.mark_consumed(tx, asking_run, approval)
     fields: dict[str, Any] = {
         **key.event_fields(),
         "action_digest": wanted.action_digest,
         "approval_id": wanted.approval_id,
-        "fencing": fencing,
+        "fencing": effect["fencing"],
         "status": EffectStatus.IN_FLIGHT.value,
+        **spent,
     }
-    runs.append(tx, key.tenant_id, wanted.run_id, "effect_claimed", fields)
-    taken = effects.find(tx, key)
-    if taken is None:
-        raise checks.conflict("claim_lost", "the effect could not be claimed")
-    return Claimed(taken)
+    run.append("effect_claimed", fields, at_ms=now)
+    return Claimed(effects.record(effect))
+
+
+def _locked_runs(tx: Connection, wanted: Claim) -> tuple[LockedRun, LockedRun]:
+    """The run that claims and the run that asked for the approval, which are mostly the same."""
+    if wanted.approval_id is None:
+        run = runs.locked(tx, wanted.tenant_id, wanted.run_id)
+        return run, run
+    asking = approvals.run_of(tx, wanted.tenant_id, wanted.approval_id)
+    held = runs.all_locked(tx, wanted.tenant_id, {wanted.run_id, asking})
+    return held[wanted.run_id], held[asking]
 
 
 def _check_run(run: RowMapping, wanted: Claim) -> None:
@@ -70,7 +84,7 @@ def _check_run(run: RowMapping, wanted: Claim) -> None:
         raise checks.conflict("run_changed", "the run was changed after the decision")
 
 
-def _check_approval(tx: Connection, wanted: Claim, now: int) -> RowMapping | None:
+def _check_approval(tx: Connection, wanted: Claim) -> RowMapping | None:
     if wanted.approval_id is None:
         return None
     row = approvals.locked(tx, wanted.tenant_id, wanted.approval_id)
@@ -88,12 +102,24 @@ def _check_approval(tx: Connection, wanted: Claim, now: int) -> RowMapping | Non
         raise checks.conflict("approval_changed", "the approval was changed after the decision")
     if row["action_digest"] != wanted.action_digest:
         raise checks.conflict("approval_digest_mismatch", "the approval is for another action", again)
-    if row["expires_at_ms"] <= now:
+    # Read under the lock: the wait for it can have lasted past the expiry.
+    if row["expires_at_ms"] <= now_ms(tx):
         raise checks.conflict("approval_expired", "the approval has expired", again)
     return row
 
 
-def _use_idempotency_key(tx: Connection, wanted: Claim, now: int) -> None:
+def _use_idempotency_key(tx: Connection, wanted: Claim) -> None:
+    first = {
+        "tenant_id": wanted.tenant_id,
+        "principal_id": wanted.principal_id,
+        "capability": wanted.capability,
+        "idempotency_key": wanted.idempotency_key,
+        "action_digest": wanted.action_digest,
+        "run_id": wanted.run_id,
+        "first_used_at_ms": NOW,
+    }
+    if insert_new(tx, IDEMPOTENCY, first, IDEMPOTENCY.c.action_digest) is not None:
+        return
     used = effects.find_idempotency(
         tx,
         wanted.tenant_id,
@@ -102,58 +128,55 @@ def _use_idempotency_key(tx: Connection, wanted: Claim, now: int) -> None:
         idempotency_key=wanted.idempotency_key,
     )
     if used is None:
-        tx.execute(
-            insert(IDEMPOTENCY).values(
-                tenant_id=wanted.tenant_id,
-                principal_id=wanted.principal_id,
-                capability=wanted.capability,
-                idempotency_key=wanted.idempotency_key,
-                action_digest=wanted.action_digest,
-                run_id=wanted.run_id,
-                first_used_at_ms=now,
-            )
-        )
-    elif used.action_digest != wanted.action_digest:
+        raise checks.contended()
+    if used.action_digest != wanted.action_digest:
         raise checks.conflict(
             "idempotency_conflict", "the idempotency key was used for another action", "use a new key"
         )
 
 
-def _take_effect(tx: Connection, wanted: Claim, key: EffectKey, now: int) -> int:
-    """The fencing number of the claim."""
+def _take_effect(tx: Connection, wanted: Claim, key: EffectKey) -> RowMapping:
+    """The row of the effect, in flight."""
     taken: dict[str, Any] = {
         "status": EffectStatus.IN_FLIGHT.value,
         "idempotency_key": wanted.idempotency_key,
         "action_digest": wanted.action_digest,
         "run_id": wanted.run_id,
         "owner": wanted.owner,
-        "lease_expires_at_ms": now + wanted.lease_ms,
+        "lease_expires_at_ms": NOW + wanted.lease_ms,
         "receipt": None,
         "evidence_ref": None,
-        "updated_at_ms": now,
+        "updated_at_ms": NOW,
     }
-    row = effects.find_row(tx, key)
-    if row is None and wanted.effect_version is None:
-        new = {**taken, "late_receipt": None, "fencing": 1, "attempt": 1, "version": 1}
-        tx.execute(
-            insert(EFFECTS).values(
-                tenant_id=key.tenant_id,
-                principal_id=key.principal_id,
-                capability=key.capability,
-                business_key=key.business_key,
-                **new,
-            )
-        )
-        return 1
-    if row is None or row["version"] != wanted.effect_version or row["status"] != EffectStatus.FAILED_BEFORE_EFFECT:
-        raise checks.conflict("claim_lost", "the effect was claimed or changed by somebody else")
-    fencing = int(row["fencing"]) + 1
-    again = {**taken, "fencing": fencing, "attempt": row["attempt"] + 1, "version": row["version"] + 1}
-    tx.execute(update(EFFECTS).where(*effects.matches(key)).values(again))
-    return fencing
+    if wanted.effect_version is None:
+        new = {
+            **{"tenant_id": key.tenant_id, "principal_id": key.principal_id},
+            **{"capability": key.capability, "business_key": key.business_key},
+            **taken,
+            **{"late_receipt": None, "fencing": 1, "attempt": 1, "version": 1},
+        }
+        row = insert_new(tx, EFFECTS, new)
+        if row is None:
+            raise _lost()
+        return row
+    found = effects.locked_row(tx, key)
+    if (
+        found is None
+        or found["version"] != wanted.effect_version
+        or found["status"] != EffectStatus.FAILED_BEFORE_EFFECT
+    ):
+        raise _lost()
+    again = {
+        **taken,
+        "fencing": found["fencing"] + 1,
+        "attempt": found["attempt"] + 1,
+        "version": found["version"] + 1,
+    }
+    claimed = tx.execute(update(EFFECTS).where(*effects.matches(key)).values(again).returning(*EFFECTS.c))
+    return claimed.mappings().one()
 
 
-def _consume(tx: Connection, wanted: Claim, approval: RowMapping, fencing: int, now: int) -> None:
+def _consume(tx: Connection, wanted: Claim, fencing: int, now: int) -> None:
     tx.execute(
         insert(APPROVAL_CONSUMPTIONS).values(
             tenant_id=wanted.tenant_id,
@@ -166,4 +189,7 @@ def _consume(tx: Connection, wanted: Claim, approval: RowMapping, fencing: int, 
             consumed_at_ms=now,
         )
     )
-    approvals.mark_consumed(tx, approval)
+
+
+def _lost() -> Exception:
+    return checks.conflict("claim_lost", "the effect was claimed or changed by somebody else")

@@ -6,15 +6,15 @@ Opens no transaction and starts no effect (`gate.records.claims` does). An unkno
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, select, update
 
 from gate import canonical
 from gate.errors import ConflictError, InputError
-from gate.records import checks, runs
-from gate.records.database import now_ms
+from gate.records import checks, counters, runs
+from gate.records.clock import now_ms
+from gate.records.keys import EffectKey
 from gate.records.model import (
     RECONCILED,
     SETTLED,
@@ -24,40 +24,13 @@ from gate.records.model import (
     Json,
     ReconcileOutcome,
 )
+from gate.records.runs import LockedRun
 from gate.records.tables import EFFECTS, IDEMPOTENCY
 
 
-@dataclass(frozen=True, slots=True)
-class EffectKey:
-    """What makes an effect the same effect."""
-
-    tenant_id: str
-    principal_id: str
-    capability: str
-    business_key: str
-
-    @classmethod
-    def checked(cls, tenant_id: str, principal_id: str, capability: str, business_key: str) -> EffectKey:
-        """Raises `InputError` for a part that is blank, unprintable or not text."""
-        return cls(
-            checks.name("tenant_id", tenant_id),
-            checks.name("principal_id", principal_id),
-            checks.name("capability", capability),
-            checks.name("business_key", business_key),
-        )
-
-    def event_fields(self) -> dict[str, str]:
-        """How events name the effect: a business key can hold argument values, so only its digest."""
-        return {
-            "principal_id": self.principal_id,
-            "capability": self.capability,
-            "business_key_digest": canonical.digest(self.business_key),
-        }
-
-
 def find(tx: Connection, key: EffectKey) -> EffectRecord | None:
-    """The row under this key, or None: not started."""
-    row = find_row(tx, key)
+    """The row under this key, or None: not started. Takes no lock."""
+    row = tx.execute(select(EFFECTS).where(*matches(key))).mappings().one_or_none()
     return None if row is None else record(row)
 
 
@@ -100,7 +73,7 @@ def settle(
     text = checks.json_text(receipt)
     if text is not None and status is EffectStatus.FAILED_BEFORE_EFFECT:
         raise InputError("an effect that did not happen has no receipt", code="receipt_without_effect")
-    row = _required(tx, key)
+    run, row = _required(tx, key)
     if row["fencing"] != fencing or row["owner"] != owner:
         raise checks.conflict("claim_lost", "the claim on this effect belongs to somebody else", _RECONCILE)
     before = EffectStatus(row["status"])
@@ -114,8 +87,9 @@ def settle(
         fields |= {"status": EffectStatus.UNKNOWN.value, "reported_status": status.value}
         changes = {"status": EffectStatus.UNKNOWN.value, "late_receipt": text or row["late_receipt"]}
         late = checks.conflict("lease_expired", "the effect was settled after its lease ran out", _RECONCILE)
-        return _change(tx, key, row, now, "effect_lease_expired", fields, changes), late
-    return _change(tx, key, row, now, "effect_settled", fields, {"status": status.value, "receipt": text}), None
+        return _change(tx, key, run, row, now, "effect_lease_expired", fields, changes), late
+    changes = {"status": status.value, "receipt": text}
+    return _change(tx, key, run, row, now, "effect_settled", fields, changes), None
 
 
 def reconcile(
@@ -136,7 +110,7 @@ def reconcile(
     text = checks.json_text(receipt)
     if text is not None and outcome is ReconcileOutcome.NOT_COMMITTED:
         raise InputError("an effect that did not happen has no receipt", code="receipt_without_effect")
-    row = _required(tx, key)
+    run, row = _required(tx, key)
     if row["version"] != expected_version:
         raise checks.conflict("effect_changed", "the effect was changed by somebody else")
     before, after, now = EffectStatus(row["status"]), RECONCILED[outcome], now_ms(tx)
@@ -159,13 +133,12 @@ def reconcile(
         "evidence_digest": canonical.digest(evidence_ref),
         "reconciled_by": reconciled_by,
     }
-    return _change(tx, key, row, now, "effect_reconciled", fields, changes)
+    return _change(tx, key, run, row, now, "effect_reconciled", fields, changes)
 
 
-def find_row(tx: Connection, key: EffectKey) -> RowMapping | None:
-    """The row under this key, locked until the transaction ends."""
-    query = select(EFFECTS).where(*matches(key)).with_for_update()
-    return tx.execute(query).mappings().one_or_none()
+def locked_row(tx: Connection, key: EffectKey) -> RowMapping | None:
+    """The row under this key, locked until the transaction ends; its run is locked already."""
+    return tx.execute(select(EFFECTS).where(*matches(key)).with_for_update()).mappings().one_or_none()
 
 
 def matches(key: EffectKey) -> tuple[Any, ...]:
@@ -190,16 +163,22 @@ def record(row: RowMapping) -> EffectRecord:
 _RECONCILE = "find out what happened, then `gate effects reconcile`"
 
 
-def _required(tx: Connection, key: EffectKey) -> RowMapping:
-    row = find_row(tx, key)
-    if row is None:
+def _required(tx: Connection, key: EffectKey) -> tuple[LockedRun, RowMapping]:
+    """The effect and the run that claimed it, both locked, the run first."""
+    run_id = tx.execute(select(EFFECTS.c.run_id).where(*matches(key))).scalar_one_or_none()
+    if run_id is None:
         raise checks.conflict("effect_unknown", "no effect was claimed under this key", "claim it first")
-    return row
+    run = runs.locked(tx, key.tenant_id, run_id)
+    row = locked_row(tx, key)
+    if row is None or row["run_id"] != run_id:
+        raise checks.contended()
+    return run, row
 
 
 def _change(
     tx: Connection,
     key: EffectKey,
+    run: LockedRun,
     row: RowMapping,
     now: int,
     event_type: str,
@@ -207,9 +186,12 @@ def _change(
     changes: dict[str, Any],
 ) -> EffectRecord:
     values = {**changes, "version": row["version"] + 1, "updated_at_ms": now}
-    tx.execute(update(EFFECTS).where(*matches(key)).values(values))
-    runs.append(tx, key.tenant_id, row["run_id"], event_type, {**key.event_fields(), **fields})
-    return record(_required(tx, key))
+    moved = tx.execute(update(EFFECTS).where(*matches(key)).values(values).returning(*EFFECTS.c)).mappings().one()
+    returned = {}
+    if changes["status"] == EffectStatus.FAILED_BEFORE_EFFECT:
+        returned = counters.give_back(tx, key, row["attempt"], now)
+    run.append(event_type, {**key.event_fields(), **fields, **returned}, at_ms=now)
+    return record(moved)
 
 
 def _illegal(before: EffectStatus, after: EffectStatus) -> ConflictError:

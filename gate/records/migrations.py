@@ -1,6 +1,6 @@
-"""The schema of the store and its versions: a forward-only list of steps, all in one transaction.
+"""The schema of the store and its versions: a forward-only list of steps, each in one transaction.
 
-A released step is never edited; a change is a new step. The DDL is the part that SQLite and PostgreSQL share.
+A released step is never edited or undone; a change is a new step. The DDL is the part that SQLite and PostgreSQL share.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, func, inspect, select
 
 from gate.errors import StoreError
-from gate.records.database import Database, now_ms
+from gate.records.clock import now_ms
+from gate.records.database import Database
 from gate.records.tables import SCHEMA_VERSION
 
 
@@ -85,8 +86,28 @@ _INITIAL = (
         FOREIGN KEY (tenant_id, run_id) REFERENCES runs (tenant_id, run_id))""",
 )
 
+_COUNTERS = (
+    """CREATE TABLE counters (
+        tenant_id TEXT NOT NULL, name TEXT NOT NULL, value BIGINT NOT NULL CHECK (value >= 0),
+        version BIGINT NOT NULL CHECK (version >= 1), updated_at_ms BIGINT NOT NULL,
+        PRIMARY KEY (tenant_id, name))""",
+    """CREATE TABLE counter_uses (
+        tenant_id TEXT NOT NULL, principal_id TEXT NOT NULL, capability TEXT NOT NULL,
+        business_key TEXT NOT NULL, attempt BIGINT NOT NULL, name TEXT NOT NULL,
+        status TEXT NOT NULL CHECK (status IN ('held', 'returned')),
+        amount BIGINT NOT NULL CHECK (amount >= 1), counted_at_ms BIGINT NOT NULL,
+        PRIMARY KEY (tenant_id, principal_id, capability, business_key, attempt, name),
+        FOREIGN KEY (tenant_id, principal_id, capability, business_key)
+            REFERENCES effects (tenant_id, principal_id, capability, business_key),
+        FOREIGN KEY (tenant_id, name) REFERENCES counters (tenant_id, name))""",
+    """CREATE INDEX counter_uses_by_name ON counter_uses (tenant_id, name, status)""",
+    """CREATE INDEX effects_by_run ON effects (tenant_id, run_id)""",
+    """CREATE INDEX approvals_by_run ON approvals (tenant_id, run_id)""",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "runs, events, approvals, votes, consumptions, effects, idempotency keys", _INITIAL),
+    Migration(2, "limit counters and what each effect holds of them", _COUNTERS),
 )
 
 LATEST = MIGRATIONS[-1].version
@@ -95,28 +116,39 @@ LATEST = MIGRATIONS[-1].version
 _VERSION_TABLE = "CREATE TABLE schema_version (version BIGINT NOT NULL PRIMARY KEY, applied_at_ms BIGINT NOT NULL)"
 
 
-def migrate(database: Database) -> None:
-    """Brings the database to `LATEST`.
+def migrate(database: Database, *, allowed: bool = True) -> tuple[int, int]:
+    """Brings the database to `LATEST`; the versions before and after. Safe when several processes do it at once.
 
     Raises `StoreError`: `store_schema_newer` for a database from a newer gate, `store_foreign` for one that
-    holds something else, `store_read_only` when a step is needed and cannot be taken.
+    holds something else, `store_read_only` when a step is needed and cannot be taken, `store_schema_older` when
+    one is needed and not `allowed`.
     """
-    with database.read() as connection:
-        found = current_version(connection)
-    if found == LATEST:
-        return
-    with database.write() as connection:
-        # Read again: another process may have taken the step while this one waited for the lock.
-        found = current_version(connection)
-        if found == 0:
-            connection.exec_driver_sql(_VERSION_TABLE)
-        for migration in MIGRATIONS:
-            if migration.version > found:
-                for statement in migration.statements:
-                    connection.exec_driver_sql(statement)
-                connection.execute(
-                    SCHEMA_VERSION.insert().values(version=migration.version, applied_at_ms=now_ms(connection))
-                )
+    before = found = database.reading(current_version)
+    if found < LATEST and not allowed:
+        raise StoreError(
+            f"the database has schema version {found}, this gate needs {LATEST}",
+            code="store_schema_older",
+            hint="run `gate store migrate`",
+        )
+    while found < LATEST:
+        with database.write(migrating=True) as connection:
+            # Read again: another process may have taken the step while this one waited for the lock.
+            found = _take_next(connection, current_version(connection))
+    return before, found
+
+
+def _take_next(connection: Connection, found: int) -> int:
+    if found == 0:
+        connection.exec_driver_sql(_VERSION_TABLE)
+    for migration in MIGRATIONS:
+        if migration.version == found + 1:
+            for statement in migration.statements:
+                connection.exec_driver_sql(statement)
+            connection.execute(
+                SCHEMA_VERSION.insert().values(version=migration.version, applied_at_ms=now_ms(connection))
+            )
+            return migration.version
+    return found
 
 
 def current_version(connection: Connection) -> int:
@@ -128,7 +160,7 @@ def current_version(connection: Connection) -> int:
         raise StoreError(
             "the database holds something else than gate records",
             code="store_foreign",
-            hint="give the store a file of its own",
+            hint="give the store a file, or a PostgreSQL schema, of its own",
         )
     found = connection.execute(select(func.max(SCHEMA_VERSION.c.version))).scalar_one()
     if type(found) is not int or found < 1:

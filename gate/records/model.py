@@ -208,6 +208,31 @@ class IdempotencyRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CounterUse:
+    """What a call wants to spend of a limit, as the decision saw it. Amounts are whole minor units (cents)."""
+
+    name: str
+    """Which counter; a limit for a day or a currency has both in its name."""
+    amount: int
+    limit: int
+    """The counter may reach this value and not pass it."""
+    read: int
+    """The value the decision read; 0 for a counter that does not exist yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CounterRecord:
+    """How much of a limit is spent or held by effects whose outcome is not known to be a failure."""
+
+    tenant_id: str
+    name: str
+    value: int
+    """Whole minor units."""
+    version: int
+    """Grows with every change; 0 for a counter that nothing was counted on yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """Everything a decision relied on, to be compared again inside the transaction that claims the effect."""
 
@@ -226,6 +251,8 @@ class Claim:
     """Version of the effect row that was read; None when there was none."""
     approval_id: str | None = None
     approval_version: int | None = None
+    counters: tuple[CounterUse, ...] = ()
+    """What the effect spends; given back when it settles or is reconciled as not having happened."""
 
 
 @dataclass(frozen=True, slots=True)

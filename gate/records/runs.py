@@ -5,15 +5,17 @@ Opens no transaction and decides nothing. Every query names the tenant.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, insert, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
 
 from gate import canonical
 from gate.errors import InputError, StoreError
 from gate.records import checks
-from gate.records.database import now_ms
+from gate.records.clock import now_ms
 from gate.records.model import RUN_MOVES, Event, RunRecord, RunStatus
+from gate.records.statements import insert_new
 from gate.records.tables import EVENTS, RUNS
 
 GENESIS = "sha256:" + "0" * 64
@@ -21,6 +23,60 @@ GENESIS = "sha256:" + "0" * 64
 
 MAX_EVENT_BYTES = 16_384
 """Size limit of one event payload in bytes: an event names things, it does not carry them."""
+
+
+_READ = select(RUNS).where(RUNS.c.tenant_id == bindparam("tenant"), RUNS.c.run_id == bindparam("run"))
+_LOCK = _READ.with_for_update()
+_ADD = insert(EVENTS)
+_SET_HEAD = (
+    update(RUNS)
+    .where(RUNS.c.tenant_id == bindparam("tenant"), RUNS.c.run_id == bindparam("run"))
+    .values(head_seq=bindparam("seq"), head_hash=bindparam("hash"))
+)
+
+
+class LockedRun:
+    """A run whose row is locked until the transaction ends, with the end of its event chain.
+
+    Every transaction locks in one order: runs by id, approval, idempotency key, effect, counters by name.
+    """
+
+    def __init__(self, tx: Connection, row: RowMapping) -> None:
+        self.row = row
+        self._tx = tx
+        self._seq, self._hash = int(row["head_seq"]), str(row["head_hash"])
+
+    @property
+    def status(self) -> RunStatus:
+        """The status the run has."""
+        return RunStatus(self.row["status"])
+
+    def require_open(self) -> None:
+        """Raises `ConflictError` `run_closed` for a run completed, cancelled or stopped."""
+        if not RUN_MOVES[self.status]:
+            raise checks.conflict("run_closed", f"the run `{self.row['run_id']}` is {self.status}", "start a new run")
+
+    def append(self, event_type: str, payload: dict[str, Any], *, at_ms: int | None = None) -> Event:
+        """Adds one link to the chain, at `at_ms` of the database's clock or now. Raises `InputError`."""
+        text = checks.json_object("payload", payload)
+        if len(text.encode("utf-8")) > MAX_EVENT_BYTES:
+            raise InputError(f"an event payload is over {MAX_EVENT_BYTES} bytes", code="event_too_large")
+        # Parsed again, so that what is returned and hashed is what a later reader will see.
+        seen = canonical.parse(text)
+        link: dict[str, Any] = {
+            "tenant_id": self.row["tenant_id"],
+            "run_id": self.row["run_id"],
+            "seq": self._seq + 1,
+            "prev_hash": self._hash,
+            "event_type": event_type,
+            "at_ms": now_ms(self._tx) if at_ms is None else at_ms,
+        }
+        new_hash = canonical.digest({**link, "payload": seen})
+        self._tx.execute(_ADD, {**link, "hash": new_hash, "payload": text})
+        self._seq, self._hash = self._seq + 1, new_hash
+        key = {"tenant": self.row["tenant_id"], "run": self.row["run_id"]}
+        self._tx.execute(_SET_HEAD, {**key, "seq": self._seq, "hash": self._hash})
+        return Event(**link, hash=new_hash, payload=seen)
 
 
 def create(tx: Connection, new: RunRecord) -> RunRecord:
@@ -40,46 +96,58 @@ def create(tx: Connection, new: RunRecord) -> RunRecord:
         "status_reason": checks.text("status_reason", new.status_reason),
     }
     row |= {"version": 1, "head_seq": 0, "head_hash": GENESIS}
-    if _row(tx, row["tenant_id"], row["run_id"]) is not None:
+    inserted = insert_new(tx, RUNS, row)
+    if inserted is None:
         raise checks.conflict("run_exists", f"the run `{row['run_id']}` exists already", "choose a new run id")
-    tx.execute(insert(RUNS).values(row))
-    append(tx, row["tenant_id"], row["run_id"], "run_created", {"agent_id": new.agent_id, "status": "running"})
-    return _record(locked(tx, row["tenant_id"], row["run_id"]))
+    LockedRun(tx, inserted).append("run_created", {"agent_id": new.agent_id, "status": "running"})
+    return _record(inserted)
 
 
 def find(tx: Connection, tenant_id: str, run_id: str) -> RunRecord | None:
     """The run, or None when this tenant has none of that id."""
-    row = _row(tx, tenant_id, run_id)
+    row = head(tx, tenant_id, run_id)
     return None if row is None else _record(row)
 
 
-def locked(tx: Connection, tenant_id: str, run_id: str) -> RowMapping:
-    """The run's row, locked until the transaction ends. Raises `ConflictError` `run_unknown`."""
-    row = _row(tx, tenant_id, run_id)
+def head(tx: Connection, tenant_id: str, run_id: str) -> RowMapping | None:
+    """The run's row with `head_seq` and `head_hash`, not locked; or None."""
+    return tx.execute(_READ, {"tenant": tenant_id, "run": run_id}).mappings().one_or_none()
+
+
+def locked(tx: Connection, tenant_id: str, run_id: str) -> LockedRun:
+    """The run, locked until the transaction ends. Raises `ConflictError` `run_unknown`."""
+    row = tx.execute(_LOCK, {"tenant": tenant_id, "run": run_id}).mappings().one_or_none()
     if row is None:
         raise checks.conflict("run_unknown", f"there is no run `{run_id}`", "create the run first")
-    return row
+    return LockedRun(tx, row)
+
+
+def all_locked(tx: Connection, tenant_id: str, run_ids: Iterable[str]) -> dict[str, LockedRun]:
+    """Several runs by id, locked in the one order. Raises `ConflictError` `run_unknown`."""
+    return {run_id: locked(tx, tenant_id, run_id) for run_id in sorted(set(run_ids))}
 
 
 def set_status(
     tx: Connection, tenant_id: str, run_id: str, *, expected_version: int, status: RunStatus, reason: str
 ) -> RunRecord:
     """Moves the run. Raises `ConflictError`: `run_unknown`, `run_changed`, `run_transition_illegal`."""
-    row = locked(tx, tenant_id, run_id)
-    if row["version"] != expected_version:
+    run = locked(tx, tenant_id, run_id)
+    if run.row["version"] != expected_version:
         raise checks.conflict("run_changed", f"the run `{run_id}` was changed by somebody else")
-    before = RunStatus(row["status"])
+    before = run.status
     if status not in RUN_MOVES[before]:
         raise checks.conflict(
             "run_transition_illegal", f"a run that is {before} cannot become {status}", "start a new run"
         )
-    tx.execute(
+    moved = tx.execute(
         update(RUNS)
         .where(RUNS.c.tenant_id == tenant_id, RUNS.c.run_id == run_id)
         .values(status=status.value, status_reason=reason, version=expected_version + 1)
+        .returning(*RUNS.c)
     )
-    append(tx, tenant_id, run_id, "run_status_changed", {"from": before.value, "to": status.value})
-    return _record(locked(tx, tenant_id, run_id))
+    row = moved.mappings().one()
+    run.append("run_status_changed", {"from": before.value, "to": status.value})
+    return _record(row)
 
 
 def append(tx: Connection, tenant_id: str, run_id: str, event_type: str, payload: dict[str, Any]) -> Event:
@@ -87,29 +155,8 @@ def append(tx: Connection, tenant_id: str, run_id: str, event_type: str, payload
 
     Raises `ConflictError` `run_unknown`, `InputError`.
     """
-    text = checks.json_object("payload", payload)
-    if len(text.encode("utf-8")) > MAX_EVENT_BYTES:
-        raise InputError(f"an event payload is over {MAX_EVENT_BYTES} bytes", code="event_too_large")
-    head = locked(tx, tenant_id, run_id)
-    seq, prev_hash, at_ms = int(head["head_seq"]) + 1, str(head["head_hash"]), now_ms(tx)
-    # Parsed again, so that what is returned and hashed is what a later reader will see.
-    seen = canonical.parse(text)
-    link: dict[str, Any] = {
-        "tenant_id": tenant_id,
-        "run_id": run_id,
-        "seq": seq,
-        "prev_hash": prev_hash,
-        "event_type": event_type,
-        "at_ms": at_ms,
-    }
-    new_hash = canonical.digest({**link, "payload": seen})
-    tx.execute(insert(EVENTS).values(**link, hash=new_hash, payload=text))
-    tx.execute(
-        update(RUNS)
-        .where(RUNS.c.tenant_id == tenant_id, RUNS.c.run_id == run_id)
-        .values(head_seq=seq, head_hash=new_hash)
-    )
-    return Event(**link, hash=new_hash, payload=seen)
+    checks.json_object("payload", payload)
+    return locked(tx, tenant_id, run_id).append(event_type, payload)
 
 
 def events(tx: Connection, tenant_id: str, run_id: str) -> list[Event]:
@@ -118,52 +165,23 @@ def events(tx: Connection, tenant_id: str, run_id: str) -> list[Event]:
     Raises `StoreError` `event_chain_broken` for an unreadable one.
     """
     found = []
-    for row in _event_rows(tx, tenant_id, run_id):
+    for row in event_rows(tx, tenant_id, run_id):
         try:
             payload = canonical.parse(row["payload"])
         except (InputError, AttributeError) as exc:
-            raise _broken(run_id, row["seq"]) from exc
+            raise broken(run_id, row["seq"]) from exc
         found.append(Event(**{**row, "payload": payload}))
     return found
 
 
-def verify(tx: Connection, tenant_id: str, run_id: str) -> int:
-    """The number of events of a run whose chain holds from the first event to the recorded head.
-
-    Raises `StoreError`: `event_chain_broken` naming the first seq that does not hold, `run_unknown`. Without
-    a key the chain shows an edit, not an editor who recomputed every later hash and the head.
-    """
-    head = _row(tx, tenant_id, run_id)
-    rows = _event_rows(tx, tenant_id, run_id)
-    if head is None and not rows:
-        raise StoreError(f"there is no run `{run_id}`", code="run_unknown", hint="check the run and tenant ids")
-    length = 0 if head is None else int(head["head_seq"])
-    prev_hash = GENESIS
-    for seq, row in enumerate(rows, start=1):
-        if seq > length or not _holds(row, seq, prev_hash):
-            raise _broken(run_id, seq)
-        prev_hash = row["hash"]
-    if len(rows) != length:
-        raise _broken(run_id, len(rows) + 1)
-    if head is not None and head["head_hash"] != prev_hash:
-        raise _broken(run_id, max(length, 1))
-    return length
+def event_rows(tx: Connection, tenant_id: str, run_id: str) -> Iterator[RowMapping]:
+    """The rows of the run's events in order, read a thousand at a time."""
+    query = select(EVENTS).where(EVENTS.c.tenant_id == tenant_id, EVENTS.c.run_id == run_id).order_by(EVENTS.c.seq)
+    yield from tx.execute(query, execution_options={"yield_per": 1000}).mappings()
 
 
-def _holds(row: RowMapping, seq: int, prev_hash: str) -> bool:
-    if row["seq"] != seq or row["prev_hash"] != prev_hash:
-        return False
-    try:
-        payload = canonical.parse(row["payload"])
-        if canonical.canonical_bytes(payload).decode("utf-8") != row["payload"]:
-            return False
-        link = {k: row[k] for k in ("tenant_id", "run_id", "seq", "prev_hash", "event_type", "at_ms")}
-        return bool(canonical.digest({**link, "payload": payload}) == row["hash"])
-    except (InputError, AttributeError):
-        return False
-
-
-def _broken(run_id: str, seq: object) -> StoreError:
+def broken(run_id: str, seq: object) -> StoreError:
+    """The error for a chain that does not hold at event `seq`."""
     return StoreError(
         f"the event chain of run `{run_id}` breaks at event {seq}",
         code="event_chain_broken",
@@ -171,23 +189,6 @@ def _broken(run_id: str, seq: object) -> StoreError:
     )
 
 
-def _row(tx: Connection, tenant_id: str, run_id: str) -> RowMapping | None:
-    query = select(RUNS).where(RUNS.c.tenant_id == tenant_id, RUNS.c.run_id == run_id).with_for_update()
-    return tx.execute(query).mappings().one_or_none()
-
-
-def _event_rows(tx: Connection, tenant_id: str, run_id: str) -> list[RowMapping]:
-    query = select(EVENTS).where(EVENTS.c.tenant_id == tenant_id, EVENTS.c.run_id == run_id).order_by(EVENTS.c.seq)
-    return list(tx.execute(query).mappings())
-
-
 def _record(row: RowMapping) -> RunRecord:
     fields = {k: v for k, v in row.items() if k not in ("head_seq", "head_hash")}
     return RunRecord(**{**fields, "status": RunStatus(row["status"])})
-
-
-def require_open(tx: Connection, tenant_id: str, run_id: str) -> None:
-    """Raises `ConflictError`: `run_unknown`; `run_closed` for one completed, cancelled or stopped."""
-    status = RunStatus(locked(tx, tenant_id, run_id)["status"])
-    if not RUN_MOVES[status]:
-        raise checks.conflict("run_closed", f"the run `{run_id}` is {status}", "start a new run")

@@ -59,3 +59,9 @@ EFFECTS = _table(
     "fencing attempt lease_expires_at_ms version updated_at_ms",
     "receipt late_receipt evidence_ref",
 )
+
+COUNTERS = _table("counters", "tenant_id name", "value version updated_at_ms")
+
+COUNTER_USES = _table(
+    "counter_uses", "tenant_id principal_id capability business_key name status", "attempt amount counted_at_ms"
+)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gate.compiler import Assembly, Compiled, assemble
-from gate.compiler.shape import Source, read
+from gate.compiler.parsed import Node, RuleIndex, Source, constructor_calls, read, walk
 from gate.decision import Decision, Reason
 from gate.errors import ToolchainError
 from gate.pdp import DecisionPoint

@@ -83,6 +83,8 @@ def _fill(value: Any, facts: dict[str, Any]) -> Any:
 
 
 def _resolve(facts: Any, pointer: str) -> Any:
+    if not pointer.startswith("/"):
+        raise InputError(f"`{pointer}` is not a pointer; it starts with `/`", code="case_facts_unknown")
     for part in pointer.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
         if not isinstance(facts, Mapping) or name not in facts:

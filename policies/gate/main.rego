@@ -18,7 +18,7 @@ decision := {
 	"verdict": verdict.verdict,
 	"reasons": verdict.reasons,
 	"obligations": obligation.obligations,
-	"advice": [],
+	"advice": _advice,
 	"audit": {
 		"request_id": _request_id,
 		"checkpoint": _checkpoint,
@@ -29,9 +29,23 @@ decision := {
 		"release_identity": _release_identity,
 		"contract_version": _contract_version,
 		"capability": _capability,
-		"controls": [],
+		"controls": _controls,
 	},
 }
+
+_advice := [{"type": "warn", "code": warning.code, "source": warning.source} |
+	not verdict.stranger
+	some code in sort({w.code | some w in router.advice})
+	some warning in router.advice
+	warning.code == code
+]
+
+_controls := [control |
+	not verdict.stranger
+	some requirement in sort({c.policy_requirement | some c in router.controls})
+	some control in router.controls
+	control.policy_requirement == requirement
+]
 
 default _request_id := null
 
@@ -68,4 +82,7 @@ _contract_version := router.bundle.contract_version
 # A name that the catalog does not have is the model's invention and is not repeated.
 default _capability := null
 
-_capability := router.capability_name if router.named
+_capability := router.capability_name if {
+	router.named
+	not verdict.stranger
+}

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import postgres_support
 import pytest
-from records_support import OTHER, TENANT, run_record, url
+from records_support import OTHER, TENANT, Place, run_record
+from sqlalchemy import URL, make_url
 
 from gate.records import Store
 
@@ -14,10 +17,42 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "records.sqlite"
 
 
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[URL]:
+    """The server that the whole suite shares."""
+    named = os.environ.get(postgres_support.URL_VARIABLE)
+    if named:
+        yield make_url(named).set(drivername="postgresql+psycopg")
+        return
+    with postgres_support.Server.running() as server:
+        yield server.url
+
+
 @pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    """A store on a file, with `run-1` in both tenants."""
-    with Store.open(url(path)) as opened:
+def postgres(postgres_server: URL) -> Iterator[Place]:
+    """An empty schema of its own."""
+    with postgres_support.schema(postgres_server) as url:
+        yield Place(url)
+
+
+@pytest.fixture
+def sqlite(path: Path) -> Place:
+    """A file that is not there yet."""
+    return Place(f"sqlite:///{path}")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest) -> Place:
+    """Each of the two databases, empty."""
+    found = request.getfixturevalue(request.param)
+    assert isinstance(found, Place)
+    return found
+
+
+@pytest.fixture
+def store(place: Place) -> Iterator[Store]:
+    """A store with `run-1` in both tenants."""
+    with Store.open(place.url) as opened:
         for tenant in (TENANT, OTHER):
             opened.create_run(run_record(tenant_id=tenant))
         yield opened

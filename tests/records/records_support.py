@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Barrier, Thread
 from typing import Any
+
+import postgres_support
 
 from gate import canonical
 from gate.errors import GateError
@@ -27,6 +31,23 @@ INTENT = canonical.digest({"intent": 1})
 EFFECT = {"principal_id": "user-1", "capability": "create_ticket", "business_key": "order-1"}
 VOTE = StoredVote(b'{"vote":1}', b"s" * 64)
 HOUR = 3_600_000
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a store is, and a way to it past the gate."""
+
+    url: str
+
+    @property
+    def is_postgres(self) -> bool:
+        return self.url.startswith("postgresql")
+
+    def raw(self, statement: str, *values: object) -> list[Any]:
+        """Runs one statement with `?` for each value."""
+        if self.is_postgres:
+            return postgres_support.raw(self.url, statement, *values)
+        return raw(Path(self.url.removeprefix("sqlite:///")), statement, *values)
 
 
 def url(path: Path) -> str:
@@ -129,24 +150,24 @@ def at_once(count: int, call: Any) -> list[str]:
     return codes
 
 
-def claim_from_threads(path: str, approval: ApprovalRecord, count: int, answers: Any) -> None:
+def claim_from_threads(address: str, approval: ApprovalRecord, count: int, answers: Any) -> None:
     """Body of a spawned process."""
-    with Store.open(f"sqlite:///{path}", busy_timeout_ms=30_000) as store:
+    with Store.open(address, busy_timeout_ms=30_000) as store:
         # One owner a thread and its own keys: only the approval is shared.
         answers.put(
-            at_once(count, lambda n: store.claim(claim_of(approval, owner=f"w-{n}", business_key=f"{path}-{n}")))
+            at_once(count, lambda n: store.claim(claim_of(approval, owner=f"w-{n}", business_key=f"{os.getpid()}-{n}")))
         )
 
 
-def claim_effect_from_threads(path: str, count: int, answers: Any) -> None:
+def claim_effect_from_threads(address: str, count: int, answers: Any) -> None:
     """Body of a spawned process."""
-    with Store.open(f"sqlite:///{path}", busy_timeout_ms=30_000) as store:
+    with Store.open(address, busy_timeout_ms=30_000) as store:
         answers.put(at_once(count, lambda n: store.claim(claim_of(owner=f"w-{n}"))))
 
 
-def claim_and_hang(path: str, approval: ApprovalRecord, claimed: Any) -> None:
+def claim_and_hang(address: str, approval: ApprovalRecord, claimed: Any) -> None:
     """Body of a spawned process that is killed between its claim and its settlement."""
-    store = Store.open(f"sqlite:///{path}")
+    store = Store.open(address)
     store.claim(claim_of(approval))
     claimed.set()
     time.sleep(600)

@@ -4,7 +4,6 @@ import re
 import time
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,11 +16,11 @@ from records_support import (
     OTHER_ACTION,
     TENANT,
     VOTE,
+    Place,
     approval_request,
     approved,
     at_once,
     error_code,
-    raw,
 )
 
 from gate.errors import InputError
@@ -32,8 +31,8 @@ def _requested(store: Store, **changes: Any) -> ApprovalRecord:
     return store.request_approval(approval_request(**changes), max_wait_ms=HOUR)
 
 
-def _expire(path: Path) -> None:
-    raw(path, "UPDATE approvals SET expires_at_ms = created_at_ms")
+def _expire(place: Place) -> None:
+    place.raw("UPDATE approvals SET expires_at_ms = created_at_ms")
 
 
 def test_request_is_pending_with_random_id_and_nonce_and_the_clock_of_the_database(store: Store) -> None:
@@ -72,9 +71,9 @@ def test_request_for_another_action_contract_or_tenant_is_another_approval(
     assert _requested(store).approval_id != _requested(store, **changes).approval_id
 
 
-def test_request_after_expiry_closes_the_old_one_and_opens_a_new_one(store: Store, path: Path) -> None:
+def test_request_after_expiry_closes_the_old_one_and_opens_a_new_one(store: Store, place: Place) -> None:
     old = approved(store)
-    _expire(path)
+    _expire(place)
     new = _requested(store)
     closed = store.approval(TENANT, old.approval_id)
     assert closed is not None
@@ -131,9 +130,9 @@ MOVE_LEGAL = {
 CROSS = list(product(ApprovalStatus, ApprovalStatus))
 
 
-def _put(store: Store, path: Path, status: str) -> ApprovalRecord:
+def _put(store: Store, place: Place, status: str) -> ApprovalRecord:
     asked = _requested(store)
-    raw(path, "UPDATE approvals SET status = ?", status)
+    place.raw("UPDATE approvals SET status = ?", status)
     found = store.approval(TENANT, asked.approval_id)
     assert found is not None
     return found
@@ -141,9 +140,9 @@ def _put(store: Store, path: Path, status: str) -> ApprovalRecord:
 
 @pytest.mark.parametrize(("before", "after"), CROSS)
 def test_vote_moves_an_approval_only_when_the_table_has_it(
-    store: Store, path: Path, before: ApprovalStatus, after: ApprovalStatus
+    store: Store, place: Place, before: ApprovalStatus, after: ApprovalStatus
 ) -> None:
-    found = _put(store, path, before)
+    found = _put(store, place, before)
 
     def vote() -> None:
         store.add_vote(TENANT, found.approval_id, expected_version=1, vote=VOTE, to_status=after, reason="ok")
@@ -156,11 +155,11 @@ def test_vote_moves_an_approval_only_when_the_table_has_it(
 
 @pytest.mark.parametrize(("before", "after"), CROSS)
 def test_status_moves_an_approval_only_when_the_table_has_it(
-    store: Store, path: Path, before: ApprovalStatus, after: ApprovalStatus
+    store: Store, place: Place, before: ApprovalStatus, after: ApprovalStatus
 ) -> None:
-    found = _put(store, path, before)
+    found = _put(store, place, before)
     if after is ApprovalStatus.EXPIRED:
-        _expire(path)
+        _expire(place)
         found = replace(found, expires_at_ms=found.created_at_ms)
 
     def move() -> None:

@@ -4,11 +4,10 @@ import multiprocessing
 import os
 import signal
 from dataclasses import replace
-from pathlib import Path
 from threading import Event, Thread
 
 import records_support as support
-from records_support import EFFECT, TENANT, approved, at_once, claim_of, error_code, run_record, url
+from records_support import EFFECT, TENANT, Place, approved, at_once, claim_of, error_code, run_record
 
 from gate.records import ApprovalStatus, EffectStatus, Store
 
@@ -36,10 +35,10 @@ def test_twenty_threads_that_retry_a_failed_effect_get_one_claim(store: Store) -
     assert sorted(codes) == ["", *["claim_lost"] * 19]
 
 
-def test_b4_two_processes_of_ten_threads_with_one_approval_get_one_claim(store: Store, path: Path) -> None:
+def test_b4_two_processes_of_ten_threads_with_one_approval_get_one_claim(store: Store, place: Place) -> None:
     granted = approved(store)
     answers = SPAWN.Queue()
-    workers = [SPAWN.Process(target=support.claim_from_threads, args=(str(path), granted, 10, answers)) for _ in "ab"]
+    workers = [SPAWN.Process(target=support.claim_from_threads, args=(place.url, granted, 10, answers)) for _ in "ab"]
     for worker in workers:
         worker.start()
     codes = [code for _ in workers for code in answers.get(timeout=120)]
@@ -49,9 +48,9 @@ def test_b4_two_processes_of_ten_threads_with_one_approval_get_one_claim(store: 
     assert len(store.effects(TENANT)) == 1
 
 
-def test_b4_two_processes_of_ten_threads_with_one_effect_get_one_claim(store: Store, path: Path) -> None:
+def test_b4_two_processes_of_ten_threads_with_one_effect_get_one_claim(store: Store, place: Place) -> None:
     answers = SPAWN.Queue()
-    workers = [SPAWN.Process(target=support.claim_effect_from_threads, args=(str(path), 10, answers)) for _ in "ab"]
+    workers = [SPAWN.Process(target=support.claim_effect_from_threads, args=(place.url, 10, answers)) for _ in "ab"]
     for worker in workers:
         worker.start()
     codes = [code for _ in workers for code in answers.get(timeout=120)]
@@ -60,19 +59,19 @@ def test_b4_two_processes_of_ten_threads_with_one_effect_get_one_claim(store: St
     assert sorted(codes) == ["", *["claim_lost"] * 19]
 
 
-def test_b5_process_killed_between_claim_and_settlement_leaves_the_approval_spent(path: Path) -> None:
-    with Store.open(url(path)) as store:
+def test_b5_process_killed_between_claim_and_settlement_leaves_the_approval_spent(place: Place) -> None:
+    with Store.open(place.url) as store:
         store.create_run(run_record())
         granted = approved(store)
     claimed = SPAWN.Event()
-    worker = SPAWN.Process(target=support.claim_and_hang, args=(str(path), granted, claimed), daemon=True)
+    worker = SPAWN.Process(target=support.claim_and_hang, args=(place.url, granted, claimed), daemon=True)
     worker.start()
     assert claimed.wait(120)
     assert worker.pid is not None
     os.kill(worker.pid, signal.SIGKILL)
     worker.join(60)
     assert worker.exitcode == -signal.SIGKILL
-    with Store.open(url(path)) as store:
+    with Store.open(place.url) as store:
         found = store.effect(TENANT, **EFFECT)
         assert found is not None
         assert (found.status, found.receipt) == (EffectStatus.IN_FLIGHT, None)
@@ -108,10 +107,10 @@ def test_claim_in_a_forked_child_is_seen_by_the_parent_and_wins_once(store: Stor
     assert found.owner == "child"
 
 
-def test_records_of_a_forked_child_survive_the_parent_closing_first(path: Path) -> None:
+def test_records_of_a_forked_child_survive_the_parent_closing_first(place: Place) -> None:
     # A fork copies SQLite's own view of its locks: the parent, last to close as it believes, would delete the log
     # that the child still writes to.
-    store = Store.open(url(path))
+    store = Store.open(place.url)
     store.create_run(run_record())
     closed_read, closed_write = os.pipe()
     pid = os.fork()
@@ -130,7 +129,7 @@ def test_records_of_a_forked_child_survive_the_parent_closing_first(path: Path) 
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     for end in (closed_read, closed_write):
         os.close(end)
-    with Store.open(url(path)) as again:
+    with Store.open(place.url) as again:
         found = again.effect(TENANT, **EFFECT)
     assert found is not None
     assert found.owner == "child"
@@ -143,8 +142,8 @@ def test_store_in_memory_is_refused_in_a_forked_child() -> None:
         assert error_code(lambda: store.claim(claim_of())) == ""
 
 
-def test_store_forked_in_the_middle_of_a_transaction_is_refused_in_the_child(path: Path) -> None:
-    with Store.open(url(path), busy_timeout_ms=50) as store:
+def test_store_forked_in_the_middle_of_a_transaction_is_refused_in_the_child(place: Place) -> None:
+    with Store.open(place.url, busy_timeout_ms=50) as store:
         store.create_run(run_record())
         inside, leave = Event(), Event()
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +12,10 @@ from records_support import (
     HOUR,
     OTHER_ACTION,
     TENANT,
+    Place,
     approved,
     claim_of,
     error_code,
-    raw,
 )
 
 from gate.errors import ConflictError, InputError
@@ -49,12 +48,12 @@ def _effect(store: Store) -> EffectRecord:
     return found
 
 
-def _put(store: Store, path: Path, status: str, *, lease_over: bool = False) -> EffectRecord:
+def _put(store: Store, place: Place, status: str, *, lease_over: bool = False) -> EffectRecord:
     """Puts a claimed effect into `status` past the rules."""
     store.claim(claim_of())
-    raw(path, "UPDATE effects SET status = ?", status)
+    place.raw("UPDATE effects SET status = ?", status)
     if lease_over:
-        raw(path, "UPDATE effects SET lease_expires_at_ms = 1")
+        place.raw("UPDATE effects SET lease_expires_at_ms = 1")
     return _effect(store)
 
 
@@ -99,20 +98,20 @@ def test_approval_cannot_be_spent_again_with_new_keys(store: Store) -> None:
     assert store.effect(TENANT, **{**EFFECT, "business_key": "order-2"}) is None
 
 
-def test_approval_set_back_by_hand_is_still_consumed(store: Store, path: Path) -> None:
+def test_approval_set_back_by_hand_is_still_consumed(store: Store, place: Place) -> None:
     granted = approved(store)
     store.claim(claim_of(granted))
-    raw(path, "UPDATE approvals SET status = 'approved', version = ?", granted.version)
+    place.raw("UPDATE approvals SET status = 'approved', version = ?", granted.version)
     again = claim_of(granted, business_key="order-2")
     assert error_code(lambda: store.claim(again)) == "approval_consumed"
 
 
 @pytest.mark.parametrize("status", [s for s in ApprovalStatus if s is not ApprovalStatus.APPROVED])
 def test_claim_with_an_approval_that_is_not_approved_is_refused(
-    store: Store, path: Path, status: ApprovalStatus
+    store: Store, place: Place, status: ApprovalStatus
 ) -> None:
     granted = approved(store)
-    raw(path, "UPDATE approvals SET status = ?", status.value)
+    place.raw("UPDATE approvals SET status = ?", status.value)
     expected = "approval_consumed" if status is ApprovalStatus.CONSUMED else "approval_not_approved"
     assert error_code(lambda: store.claim(claim_of(granted))) == expected
 
@@ -140,9 +139,9 @@ def test_claim_on_something_else_than_was_read_changes_nothing(
     assert store.events(TENANT, "run-1") == events
 
 
-def test_claim_with_an_approval_at_its_expiry_is_refused(store: Store, path: Path) -> None:
+def test_claim_with_an_approval_at_its_expiry_is_refused(store: Store, place: Place) -> None:
     granted = approved(store)
-    raw(path, "UPDATE approvals SET expires_at_ms = ?", store.now_ms())
+    place.raw("UPDATE approvals SET expires_at_ms = ?", store.now_ms())
     assert error_code(lambda: store.claim(claim_of(granted))) == "approval_expired"
 
 
@@ -154,9 +153,9 @@ def test_claim_in_a_run_that_does_not_run_is_refused(store: Store, status: RunSt
 
 @pytest.mark.parametrize("status", STORED)
 def test_claim_on_an_effect_is_won_only_after_it_failed_before_the_effect(
-    store: Store, path: Path, status: EffectStatus
+    store: Store, place: Place, status: EffectStatus
 ) -> None:
-    found = _put(store, path, status)
+    found = _put(store, place, status)
     again = claim_of(effect_version=found.version, owner="worker-2", idempotency_key="key-2")
     if status is not EffectStatus.FAILED_BEFORE_EFFECT:
         assert error_code(lambda: store.claim(again)) == "claim_lost"
@@ -177,9 +176,9 @@ def test_claim_on_an_effect_is_won_only_after_it_failed_before_the_effect(
 
 @pytest.mark.parametrize("version", [None, 2])
 def test_claim_on_a_failed_effect_that_was_read_differently_is_lost(
-    store: Store, path: Path, version: int | None
+    store: Store, place: Place, version: int | None
 ) -> None:
-    _put(store, path, EffectStatus.FAILED_BEFORE_EFFECT)
+    _put(store, place, EffectStatus.FAILED_BEFORE_EFFECT)
     assert error_code(lambda: store.claim(claim_of(effect_version=version))) == "claim_lost"
 
 
@@ -221,9 +220,9 @@ def test_claim_that_no_record_can_hold_is_refused(store: Store, changes: dict[st
 
 @pytest.mark.parametrize(("before", "after"), list(product(STORED, EffectStatus)))
 def test_settle_moves_an_effect_only_out_of_flight(
-    store: Store, path: Path, before: EffectStatus, after: EffectStatus
+    store: Store, place: Place, before: EffectStatus, after: EffectStatus
 ) -> None:
-    found = _put(store, path, before)
+    found = _put(store, place, before)
     code = error_code(lambda: _settle(store, after))
     if after in (EffectStatus.NOT_STARTED, EffectStatus.IN_FLIGHT):
         assert code == "record_field_invalid"
@@ -291,9 +290,9 @@ AFTER = {
 
 @pytest.mark.parametrize(("before", "lease_over", "outcome"), list(product(STORED, (False, True), AFTER)))
 def test_reconcile_moves_an_effect_only_out_of_an_unknown_outcome(
-    store: Store, path: Path, before: EffectStatus, lease_over: bool, outcome: ReconcileOutcome
+    store: Store, place: Place, before: EffectStatus, lease_over: bool, outcome: ReconcileOutcome
 ) -> None:
-    found = _put(store, path, before, lease_over=lease_over)
+    found = _put(store, place, before, lease_over=lease_over)
     code = error_code(lambda: _reconcile(store, outcome, 1))
     if before is EffectStatus.IN_FLIGHT:
         expected = "" if lease_over else "effect_lease_live"
@@ -305,8 +304,8 @@ def test_reconcile_moves_an_effect_only_out_of_an_unknown_outcome(
     assert _effect(store) == (found if code else moved)
 
 
-def test_reconcile_fences_the_worker_that_wakes_up(store: Store, path: Path) -> None:
-    _put(store, path, EffectStatus.IN_FLIGHT, lease_over=True)
+def test_reconcile_fences_the_worker_that_wakes_up(store: Store, place: Place) -> None:
+    _put(store, place, EffectStatus.IN_FLIGHT, lease_over=True)
     _reconcile(store, ReconcileOutcome.NOT_COMMITTED, 1)
     again = store.claim(claim_of(effect_version=2)).effect
     assert (again.fencing, again.attempt) == (3, 2)
@@ -314,15 +313,15 @@ def test_reconcile_fences_the_worker_that_wakes_up(store: Store, path: Path) -> 
     assert _effect(store) == again
 
 
-def test_reconcile_from_an_old_version_is_refused(store: Store, path: Path) -> None:
-    found = _put(store, path, EffectStatus.UNKNOWN)
+def test_reconcile_from_an_old_version_is_refused(store: Store, place: Place) -> None:
+    found = _put(store, place, EffectStatus.UNKNOWN)
     assert error_code(lambda: _reconcile(store, ReconcileOutcome.COMMITTED, 2)) == "effect_changed"
     assert _effect(store) == found
 
 
 @pytest.mark.parametrize("evidence_ref", ["", "  ", "\n"])
-def test_reconcile_without_evidence_is_refused(store: Store, path: Path, evidence_ref: str) -> None:
-    found = _put(store, path, EffectStatus.UNKNOWN)
+def test_reconcile_without_evidence_is_refused(store: Store, place: Place, evidence_ref: str) -> None:
+    found = _put(store, place, EffectStatus.UNKNOWN)
     code = error_code(lambda: _reconcile(store, ReconcileOutcome.COMMITTED, 1, evidence_ref=evidence_ref))
     assert code == "evidence_required"
     assert _effect(store) == found
@@ -332,9 +331,9 @@ def test_reconcile_without_evidence_is_refused(store: Store, path: Path, evidenc
     "changes", [{"evidence_ref": None}, {"reconciled_by": ""}, {"reconciled_by": None}, {"outcome": "maybe"}]
 )
 def test_reconcile_with_a_field_that_no_record_can_hold_is_refused(
-    store: Store, path: Path, changes: dict[str, Any]
+    store: Store, place: Place, changes: dict[str, Any]
 ) -> None:
-    found = _put(store, path, EffectStatus.UNKNOWN)
+    found = _put(store, place, EffectStatus.UNKNOWN)
     fields = {"outcome": ReconcileOutcome.COMMITTED, "version": 1, **changes}
     with pytest.raises(InputError):
         _reconcile(store, **fields)

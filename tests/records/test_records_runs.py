@@ -2,10 +2,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 
 import pytest
-from records_support import OTHER, TENANT, error_code, raw, run_record
+from records_support import OTHER, TENANT, Place, error_code, run_record
 
 from gate.errors import ConflictError, InputError, StoreError
 from gate.records import RunStatus, Store
@@ -42,9 +41,9 @@ def test_run_that_no_record_can_hold_is_refused(store: Store, changes: dict[str,
     assert store.run(TENANT, "run-9") is None
 
 
-def _moved_to(store: Store, path: Path, status: str) -> int:
+def _moved_to(store: Store, place: Place, status: str) -> int:
     """Puts the run into `status` past the rules, so that every start of the table can be tried."""
-    raw(path, "UPDATE runs SET status = ? WHERE tenant_id = ?", status, TENANT)
+    place.raw("UPDATE runs SET status = ? WHERE tenant_id = ?", status, TENANT)
     found = store.run(TENANT, "run-1")
     assert found is not None
     return found.version
@@ -52,9 +51,9 @@ def _moved_to(store: Store, path: Path, status: str) -> int:
 
 @pytest.mark.parametrize(("before", "after"), list(product(RunStatus, RunStatus)))
 def test_run_move_is_applied_only_when_the_table_has_it(
-    store: Store, path: Path, before: RunStatus, after: RunStatus
+    store: Store, place: Place, before: RunStatus, after: RunStatus
 ) -> None:
-    version = _moved_to(store, path, before)
+    version = _moved_to(store, place, before)
 
     def move() -> None:
         store.set_run_status(TENANT, "run-1", expected_version=version, status=after, reason="because")
@@ -147,13 +146,13 @@ WHERE = "WHERE tenant_id = 'acme' AND run_id = 'run-1'"
     ],
 )
 def test_chain_edited_behind_the_gate_names_the_first_broken_event(
-    store: Store, path: Path, statements: list[str], broken: int
+    store: Store, place: Place, statements: list[str], broken: int
 ) -> None:
     for number in range(4):
         store.append_event(TENANT, "run-1", "x", {"n": number})
     assert store.verify_run(TENANT, "run-1") == 5
     for statement in statements:
-        raw(path, statement)
+        place.raw(statement)
     with pytest.raises(StoreError, match=f"breaks at event {broken}$") as caught:
         store.verify_run(TENANT, "run-1")
     assert caught.value.code == "event_chain_broken"

@@ -100,6 +100,12 @@ findings contains finding.new("configured_allow", "allow", "cap_110", "capabilit
 }
 
 # METADATA
+# title: "What the policy says of search_docs"
+# custom:
+#   source: "policy.yaml#/policy/capabilities/search_docs"
+decisions["search_docs"] := "allow"
+
+# METADATA
 # title: "approval_required create_ticket"
 # custom:
 #   source: "policy.yaml#/policy/capabilities/create_ticket"
@@ -108,6 +114,12 @@ findings contains finding.new("configured_with_approval", "allow", "cap_210", "c
 	input.operation == "call_tool"
 	input.request.capability == "create_ticket"
 }
+
+# METADATA
+# title: "What the policy says of create_ticket"
+# custom:
+#   source: "policy.yaml#/policy/capabilities/create_ticket"
+decisions["create_ticket"] := "approval_required"
 
 # METADATA
 # title: "deny run_shell"

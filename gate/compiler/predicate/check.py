@@ -123,9 +123,7 @@ def _check_declared_values(part: Compare, operands: Mapping[str, Operand]) -> No
 
 
 def _unlike(part: Compare, left: Kind, right: Kind) -> PredicateError:
-    return PredicateError(
-        f"`{part.op}` compares a {left} with a {right}", part.at, code="predicate_type_mismatch"
-    )
+    return PredicateError(f"`{part.op}` compares a {left} with a {right}", part.at, code="predicate_type_mismatch")
 
 
 def _kind(side: Name | Literal, operands: Mapping[str, Operand]) -> Kind:
@@ -149,9 +147,7 @@ def _refuse_constant(node: Node) -> None:
         for values in itertools.product((False, True), repeat=len(atoms))
     }
     if len(results) == 1:
-        raise PredicateError(
-            "the predicate is always the same, whatever its names hold", 0, code="predicate_constant"
-        )
+        raise PredicateError("the predicate is always the same, whatever its names hold", 0, code="predicate_constant")
 
 
 def _atom(part: Node) -> tuple[Any, ...]:

@@ -118,7 +118,9 @@ def parse_predicate(text: str) -> Node:
     if not tokens:
         raise PredicateError("a predicate is empty", 0)
     if len(tokens) > MAX_TOKENS:
-        raise PredicateError(f"a predicate is over {MAX_TOKENS} tokens", tokens[MAX_TOKENS].at, code="predicate_too_long")
+        raise PredicateError(
+            f"a predicate is over {MAX_TOKENS} tokens", tokens[MAX_TOKENS].at, code="predicate_too_long"
+        )
     parser = _Parser(tokens, len(text))
     node = parser.disjunction(0)
     if isinstance(node, (Name, Literal)):

@@ -22,9 +22,18 @@ findings contains finding.new("approval_request_incomplete", "deny", "gate.appro
 	not _request_complete
 }
 
+# Whatever made the first call need an approval may have changed since; the rejection has not.
 findings contains finding.new("approval_rejected", "deny", "gate.approval", "", "") if {
-	needed
+	capability.calling
+	router.catalogued
+	not effect.replay
 	not _not_rejected
+}
+
+# What a control demands is met by an approval that holds in every respect.
+findings contains demand if {
+	not _granted_in_full
+	some demand in router.demands
 }
 
 findings contains finding.new("approval_missing", "require_approval", "gate.approval", "", "") if {
@@ -94,6 +103,13 @@ findings contains finding.new("approval_binding_mismatch", "require_approval", "
 	not _bound
 }
 
+# One signed rejection stands, whatever the row says.
+findings contains finding.new("approval_rejected", "deny", "gate.approval.votes", "", "") if {
+	needed
+	_claims_approval
+	not votes.all_approving
+}
+
 findings contains finding.new("approval_signature_invalid", "require_approval", "gate.approval", "", "") if {
 	needed
 	_claims_approval
@@ -127,7 +143,7 @@ needed if {
 	capability.calling
 	router.catalogued
 	not effect.replay
-	not _needs_none
+	not capability.approval_free
 }
 
 # METADATA
@@ -137,14 +153,10 @@ ends_run_on_expiry if {
 	_recorded
 	_expired
 	_for_this_action
+	_under_this_contract
+	_bound
 	not _may_ask_again
 	not _of_another_run
-}
-
-_needs_none if {
-	router.capability.approval == "none"
-	router.capability.risk_tier in {"low", "medium", "high"}
-	not _contract_stated
 }
 
 _contract_stated if is_string(router.contract.contract_digest)
@@ -167,6 +179,7 @@ _recorded if {
 
 _not_rejected if {
 	is_null(input.state.rejection.approval_id)
+	is_null(input.state.rejection.intent_digest)
 	not _status_rejected
 }
 
@@ -181,6 +194,19 @@ _revoked if input.state.approval.status == "revoked"
 _cancelled if input.state.approval.status == "cancelled"
 
 _claims_approval if input.state.approval.status == "approved"
+
+_granted_in_full if {
+	_recorded
+	_granted
+	_for_this_action
+	_under_this_contract
+	_bound
+	votes.all_approving
+	votes.all_signed
+	votes.all_may_review
+	votes.all_independent
+	_quorum_met
+}
 
 # What a pause would be waited for is already there.
 _granted if {
@@ -222,7 +248,11 @@ _bound if {
 	input.state.approval.release_identity == router.bundle.release_identity
 }
 
-_quorum_met if count(votes.approving) >= router.contract.quorum
+_quorum_met if {
+	is_number(router.contract.quorum)
+	router.contract.quorum >= 1
+	count(votes.approving) >= router.contract.quorum
+}
 
 _request_complete if {
 	count(router.contract.request_fields) == count([f |

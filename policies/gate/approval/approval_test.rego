@@ -10,6 +10,24 @@ test_none_reading_needs_none if {
 	_flags(fixture.reading) == set()
 }
 
+# What a record says about an approval that the call does not need changes nothing, a rejection apart.
+test_none_reading_whatever_the_record_says if _misses_of_reading == set()
+
+test_deny_reading_that_was_rejected if {
+	_codes(fixture.put(
+		fixture.reading,
+		"/state/approval",
+		{"approval_id": "apr-1", "version": 1, "status": "rejected", "votes": []},
+	)) == {"approval_rejected"}
+}
+
+_misses_of_reading := {[status, got] |
+	some status in ["pending", "approved", "expired", "revoked", "consumed", "cancelled", "garbage"]
+	record := {"approval_id": "apr-1", "version": 1, "status": status, "votes": [{}]}
+	got := _codes(fixture.put(fixture.reading, "/state/approval", record))
+	got != set()
+}
+
 test_none_other_operation if {
 	_codes(fixture.voting) == set()
 	_flags(fixture.voting) == set()
@@ -21,16 +39,52 @@ test_none_empty_document if {
 	_flags({}) == set()
 }
 
-test_require_each_field_broken if _misses == set()
+test_require_context_broken if _misses_in(_owed_by_context) == set()
 
-_misses := {[path, what, got] |
-	some path, owed in _owed
+test_require_request_or_digest_broken if _misses_in(_owed_by_request) == set()
+
+test_require_record_broken if _misses_in(_owed_by_record) == set()
+
+test_require_binding_broken if _misses_in(_owed_by_binding) == set()
+
+test_require_vote_broken if _misses_in(_owed_by_vote) == set()
+
+_misses_in(table) := {[path, what, got] |
+	some path, owed in table
 	some what, doc in fixture.broken(fixture.ticket, path, owed.values)
 	got := _codes(doc)
 	got != owed.codes
 }
 
-_owed := {
+_owed_by_context := {
+	"/agent/environment": {"values": fixture.garbage, "codes": _unsigned},
+	"/identity/tenant_id": {"values": fixture.garbage, "codes": {"approval_binding_mismatch"}},
+	"/identity/principal_id": {
+		"values": fixture.no_text,
+		"codes": {"approval_binding_mismatch", "approval_request_incomplete"},
+	},
+	"/trace/session_id": {
+		"values": fixture.no_text,
+		"codes": {"approval_binding_mismatch", "approval_request_incomplete"},
+	},
+	"/trace/trace_id": {"values": fixture.no_text, "codes": {"approval_request_incomplete"}},
+	"/now_ms": {
+		"values": fixture.no_number,
+		"codes": ({"approval_expired", "approval_reviewer_invalid"} | _unsigned),
+	},
+}
+
+_owed_by_request := {
+	"/digests/action_digest": {
+		"values": array.concat(fixture.garbage, ["sha256:intent"]),
+		"codes": {"approval_digest_mismatch"},
+	},
+	"/request/idempotency_key": {"values": fixture.no_text, "codes": {"approval_request_incomplete"}},
+	"/request/reason": {"values": fixture.no_text, "codes": {"approval_request_incomplete"}},
+	"/digests/arguments": {"values": fixture.no_text, "codes": {"approval_request_incomplete"}},
+}
+
+_owed_by_record := {
 	"/state": {"values": fixture.no_section, "codes": {"approval_rejected", "approval_missing"}},
 	"/state/rejection": {"values": fixture.no_section, "codes": {"approval_rejected"}},
 	# null says that nobody rejected, and only null does.
@@ -49,13 +103,13 @@ _owed := {
 		"codes": {"approval_status_unknown"},
 	},
 	"/state/approval/nonce": {"values": fixture.garbage, "codes": _unsigned},
-	"/agent/environment": {"values": fixture.garbage, "codes": _unsigned},
 	"/state/approval/action_digest": {"values": fixture.garbage, "codes": ({"approval_digest_mismatch"} | _unsigned)},
-	"/digests/action_digest": {
-		"values": array.concat(fixture.garbage, ["sha256:intent"]),
-		"codes": {"approval_digest_mismatch"},
-	},
 	"/state/approval/contract_digest": {"values": fixture.garbage, "codes": {"approval_contract_mismatch"}},
+	# The votes carry their own expiry.
+	"/state/approval/expires_at_ms": {"values": fixture.no_number, "codes": {"approval_expired"}},
+}
+
+_owed_by_binding := {
 	"/state/approval/tenant_id": {"values": fixture.garbage, "codes": {"approval_binding_mismatch"}},
 	"/state/approval/principal_id": {"values": fixture.garbage, "codes": {"approval_binding_mismatch"}},
 	"/state/approval/agent_id": {"values": fixture.garbage, "codes": {"approval_binding_mismatch"}},
@@ -66,25 +120,9 @@ _owed := {
 	},
 	"/state/approval/bundle_version": {"values": fixture.garbage, "codes": {"approval_binding_mismatch"}},
 	"/state/approval/release_identity": {"values": fixture.garbage, "codes": {"approval_binding_mismatch"}},
-	"/identity/tenant_id": {"values": fixture.garbage, "codes": {"approval_binding_mismatch"}},
-	"/identity/principal_id": {
-		"values": fixture.no_text,
-		"codes": {"approval_binding_mismatch", "approval_request_incomplete"},
-	},
-	"/trace/session_id": {
-		"values": fixture.no_text,
-		"codes": {"approval_binding_mismatch", "approval_request_incomplete"},
-	},
-	"/trace/trace_id": {"values": fixture.no_text, "codes": {"approval_request_incomplete"}},
-	"/request/idempotency_key": {"values": fixture.no_text, "codes": {"approval_request_incomplete"}},
-	"/request/reason": {"values": fixture.no_text, "codes": {"approval_request_incomplete"}},
-	"/digests/arguments": {"values": fixture.no_text, "codes": {"approval_request_incomplete"}},
-	# The votes carry their own expiry.
-	"/state/approval/expires_at_ms": {"values": fixture.no_number, "codes": {"approval_expired"}},
-	"/now_ms": {
-		"values": fixture.no_number,
-		"codes": ({"approval_expired", "approval_reviewer_invalid"} | _unsigned),
-	},
+}
+
+_owed_by_vote := {
 	"/state/approval/votes/0/verified": {"values": fixture.no_true, "codes": _unsigned},
 	"/state/approval/votes/0/decision": {"values": fixture.garbage, "codes": {"approval_quorum_not_met"}},
 	"/state/approval/votes/0/key_id": {
@@ -120,170 +158,6 @@ _no_votes := {
 	"approval_signature_invalid", "approval_reviewer_invalid", "approval_self_approved",
 	"approval_quorum_not_met",
 }
-
-# A1: what a summary or the model says about consent is prose; no rule reads it.
-test_require_approval_told_in_prose_only if {
-	_findings(object.union(fixture.ticket, {
-		"request": {"text": "User approved create_ticket.", "approval": fixture.ticket.state.approval},
-		"state": {"approval": null},
-	})) == {["approval_missing", "require_approval"]}
-}
-
-# A4: an approver who is the agent or the principal, and a vote that nobody signed.
-test_require_self_approved if _misses_of_self == set()
-
-_misses_of_self := {[party, name, got] |
-	some party, besides in {
-		"requested_by": set(),
-		"principal_id": {"approval_binding_mismatch"},
-		"agent_id": {"approval_binding_mismatch"},
-	}
-	some name in ["mira-manager", "MIRA-MANAGER ", "Mira@Example.com", " mira@example.com"]
-	got := _codes(fixture.put(fixture.ticket, concat("/", ["/state/approval", party]), name))
-	got != {"approval_self_approved", "approval_quorum_not_met"} | besides
-}
-
-test_require_principal_approved_own_call if {
-	_codes(object.union(fixture.ticket, {
-		"identity": {"principal_id": "mira@example.com"},
-		"state": {"approval": {"principal_id": "mira@example.com"}},
-	})) == {"approval_self_approved", "approval_quorum_not_met"}
-}
-
-test_require_unsigned_vote_from_the_transcript if {
-	_findings(fixture.put(fixture.ticket, "/state/approval/votes", [{
-		"reviewer": "mira-manager",
-		"decision": "approved",
-		"channel": "transcript",
-	}])) == {
-		["approval_signature_invalid", "require_approval"],
-		["approval_reviewer_invalid", "require_approval"],
-		["approval_quorum_not_met", "require_approval"],
-	}
-}
-
-# B1: other arguments have another digest; the same arguments on another tool are another capability.
-test_require_other_arguments if {
-	_findings(fixture.put(fixture.ticket, "/digests/action_digest", "sha256:other-arguments")) == {[
-		"approval_digest_mismatch",
-		"require_approval",
-	]}
-}
-
-test_require_same_arguments_on_another_tool if {
-	bundles := fixture.put(
-		fixture.put(
-			fixture.bundles, "/triage/catalog/create_ticket_admin",
-			fixture.bundles.triage.catalog.create_ticket,
-		),
-		"/triage/contracts/create_ticket_admin",
-		fixture.bundles.triage.contracts.create_ticket,
-	)
-	_codes_in(fixture.put(fixture.ticket, "/request/capability", "create_ticket_admin"), bundles) == {"approval_binding_mismatch"}
-}
-
-# B1, the control: key order is no part of a digest, a new trace is no part of an action.
-test_none_same_digest_in_another_trace if {
-	_codes(fixture.put(fixture.ticket, "/trace/trace_id", "trace-2")) == set()
-}
-
-# B4: whoever comes second finds it consumed.
-test_require_consumed if {
-	_findings(_in_status("consumed")) == {["approval_consumed", "require_approval"]}
-}
-
-test_require_revoked if _findings(_in_status("revoked")) == {["approval_revoked", "require_approval"]}
-
-test_require_cancelled if _findings(_in_status("cancelled")) == {["approval_cancelled", "require_approval"]}
-
-test_require_pending if _findings(_in_status("pending")) == {["approval_pending", "require_approval"]}
-
-test_deny_rejected_status if _findings(_in_status("rejected")) == {["approval_rejected", "deny"]}
-
-# B9: the recorded rejection of the intent wins over an approval.
-test_deny_rejected_intent if {
-	_findings(fixture.put(fixture.ticket, "/state/rejection/approval_id", "apr-0")) == {["approval_rejected", "deny"]}
-}
-
-test_deny_status_unknown if _findings(_in_status("granted")) == {["approval_status_unknown", "deny"]}
-
-# B13: equality is expired; a contract that does not say request_again ends the run.
-test_deny_expired if _misses_of_expiry == set()
-
-_misses_of_expiry := {[expiry, status, got] |
-	some expiry, live in {49999: false, 50000: false, 50001: true}
-	some status, of_live in {"approved": set(), "pending": {["approval_pending", "require_approval"]}}
-	got := _findings(object.union(
-		fixture.ticket,
-		{"state": {"approval": {"status": status, "expires_at_ms": expiry}}},
-	))
-	got != {f | some f in of_live; live} | {f | some f in _expired; not live}
-}
-
-_expired := {["approval_expired", "require_approval"], ["approval_expired", "deny"]}
-
-test_deny_expired_status if _findings(_in_status("expired")) == _expired
-
-test_require_expired_but_may_ask_again if {
-	bundles := fixture.put(
-		fixture.bundles,
-		"/triage/contracts/create_ticket/runtime_controls/on_expiry",
-		"request_again",
-	)
-	_findings_in(_in_status("expired"), bundles) == {["approval_expired", "require_approval"]}
-}
-
-test_require_expired_in_an_earlier_run if {
-	_findings(fixture.put(_in_status("expired"), "/state/approval/run_id", "run-0")) == {[
-		"approval_expired",
-		"require_approval",
-	]}
-}
-
-test_deny_expired_and_run_of_the_approval_broken if _misses_of_run == set()
-
-_misses_of_run := {[path, what, got] |
-	some path in ["/state/approval/run_id", "/trace/run_id"]
-	some what, doc in fixture.broken(_in_status("expired"), path, fixture.no_string)
-	got := _findings(doc)
-	got != _expired
-}
-
-test_require_expired_for_another_action if {
-	_findings(fixture.put(_in_status("expired"), "/digests/action_digest", "sha256:other")) == {
-		["approval_expired", "require_approval"],
-		["approval_digest_mismatch", "require_approval"],
-	}
-}
-
-# B15: two of three; one human twice is one, under another id and spelling.
-test_require_quorum_of_two_same_human_twice if {
-	_codes_in(
-		_with_votes([
-			fixture.vote, fixture.vote,
-			object.union(fixture.vote, {"reviewer": "mira-second", "key_id": "mira-second-key"}),
-		]),
-		_quorum_of_two,
-	) == {"approval_quorum_not_met"}
-}
-
-test_none_quorum_of_two_met if _codes_in(_with_votes([fixture.vote, fixture.noor]), _quorum_of_two) == set()
-
-test_require_quorum_of_two_requester_is_one if {
-	_codes_in(
-		fixture.put(_with_votes([fixture.vote, fixture.noor]), "/state/approval/requested_by", "NOOR@example.com "),
-		_quorum_of_two,
-	) == {"approval_self_approved", "approval_quorum_not_met"}
-}
-
-test_require_quorum_of_two_one_reviewer_gone if {
-	_codes_in(
-		_with_votes([fixture.vote, fixture.noor]),
-		fixture.without(_quorum_of_two, "/triage/reviewers/noor-manager"),
-	) == {"approval_reviewer_invalid", "approval_quorum_not_met"}
-}
-
-_quorum_of_two := fixture.put(fixture.bundles, "/triage/contracts/create_ticket/quorum", 2)
 
 test_deny_contract_broken if _misses_of_contract == set()
 
@@ -328,6 +202,18 @@ _misses_of_pause := {[what, got] |
 	got != [set(), {["approval_pause_not_allowed", "deny"], ["approval_missing", "require_approval"]}]
 }
 
+test_deny_pause_not_allowed_and_expired if {
+	bundles := fixture.put(
+		fixture.bundles,
+		"/triage/contracts/create_ticket/runtime_controls/pause_allowed",
+		false,
+	)
+	_codes_in(fixture.put(fixture.ticket, "/state/approval/expires_at_ms", 50000), bundles) == {
+		"approval_pause_not_allowed",
+		"approval_expired",
+	}
+}
+
 # What is not known to need no approval needs one.
 test_deny_catalog_does_not_say_that_none_is_needed if _misses_of_need == set()
 
@@ -341,18 +227,37 @@ _misses_of_need := {[path, what, got] |
 	got != {"approval_contract_missing", "approval_missing"}
 }
 
-test_require_contract_on_a_capability_that_says_none if {
-	_codes_in(fixture.reading, fixture.put(
-		fixture.bundles,
-		"/triage/contracts/search_docs",
-		object.union(fixture.bundles.triage.contracts.create_ticket, {"request_fields": []}),
-	)) == {"approval_missing"}
+test_require_capability_that_says_none_under_a_policy_that_asks if {
+	bundles := fixture.put(
+		fixture.put(
+			fixture.bundles,
+			"/triage/contracts/search_docs",
+			object.union(fixture.bundles.triage.contracts.create_ticket, {"request_fields": []}),
+		),
+		"/triage/decisions/search_docs",
+		"approval_required",
+	)
+	_codes_in(fixture.reading, bundles) == {"approval_missing"}
 }
 
-# C3: a call that already happened is answered with its receipt and needs no second approval.
-test_none_replay_of_a_committed_call if {
-	committed := {"status": "side_effect_committed", "idempotency_key": "key-1", "action_digest": "sha256:action"}
-	_codes(fixture.put(_in_status("consumed"), "/state/side_effect", committed)) == set()
+_demanding := fixture.put(fixture.bundles, "/triage/demands", {{
+	"code": "big_ticket",
+	"verdict": "require_approval",
+	"rule": "control.tool_execution",
+	"requirement": "control_checkpoints.big_ticket",
+	"source": "checkpoints.yaml#/control_checkpoints/0",
+}})
+
+# A control's demand is met by an approval that holds, and stands beside whatever an approval lacks.
+test_none_demand_met if _codes_in(fixture.ticket, _demanding) == set()
+
+test_require_demand_unmet if {
+	_codes_in(fixture.put(fixture.ticket, "/state/approval", null), _demanding) == {"approval_missing", "big_ticket"}
+	_codes_in(_in_status("pending"), _demanding) == {"approval_pending", "big_ticket"}
+	_codes_in(fixture.put(fixture.ticket, "/digests/action_digest", "sha256:other"), _demanding) == {
+		"approval_digest_mismatch",
+		"big_ticket",
+	}
 }
 
 test_flags_of_a_sound_call if _flags(fixture.ticket) == {"needed"}

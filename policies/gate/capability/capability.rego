@@ -59,11 +59,18 @@ calling if input.operation == "resume_tool"
 unclaimed if {
 	router.capability.mode == "read"
 	router.capability.side_effect == "none"
-	router.capability.approval == "none"
-	not _contract_stated
+	approval_free
 }
 
-_contract_stated if is_string(router.contract.contract_digest)
+# METADATA
+# title: Nobody has to approve the call
+# description: policy, catalog and controls all say so; a capability of critical risk is never free
+approval_free if {
+	router.policy_decision in {"allow", "deny"}
+	router.capability.approval == "none"
+	router.capability.risk_tier in {"low", "medium", "high"}
+	count(router.demands) == 0
+}
 
 _catalogued_call if {
 	calling
@@ -85,8 +92,8 @@ _facts_current if {
 _arguments_valid if {
 	input.evidence.arguments.valid == true
 	input.evidence.arguments.schema_digest == router.capability.arguments_digest
-	is_string(input.digests.action_digest)
-	is_string(input.digests.intent_digest)
+	_is_digest(input.digests.action_digest)
+	_is_digest(input.digests.intent_digest)
 }
 
 _key_not_needed if {
@@ -97,6 +104,11 @@ _key_not_needed if {
 _key_stated if {
 	is_string(input.request.idempotency_key)
 	trim_space(input.request.idempotency_key) != ""
+}
+
+_is_digest(value) if {
+	is_string(value)
+	startswith(value, "sha256:")
 }
 
 _identified if input.evidence.arguments.identified == true

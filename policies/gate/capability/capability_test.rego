@@ -101,13 +101,30 @@ _owed_by_catalog := {
 	},
 }
 
-# A contract makes even a reading call one that is claimed, so that its approval is consumed once.
-test_deny_contract_on_a_reading_call if {
+# An approval that is needed makes even a reading call one that is claimed, so that it is consumed once.
+test_deny_reading_call_that_needs_an_approval if {
+	_codes_in(fixture.reading, fixture.put(
+		fixture.bundles,
+		"/triage/decisions/search_docs",
+		"approval_required",
+	)) == {"idempotency_key_missing", "identifying_argument_missing"}
+}
+
+test_deny_reading_call_that_a_control_demands_an_approval_of if {
+	_codes_in(fixture.reading, fixture.put(
+		fixture.bundles,
+		"/triage/demands",
+		{{"code": "big_read"}},
+	)) == {"idempotency_key_missing", "identifying_argument_missing"}
+}
+
+# A contract alone asks for nothing: a control may use it when it fires.
+test_none_contract_on_a_reading_call if {
 	_codes_in(fixture.reading, fixture.put(
 		fixture.bundles,
 		"/triage/contracts/search_docs",
 		{"contract_digest": "sha256:contract"},
-	)) == {"idempotency_key_missing", "identifying_argument_missing"}
+	)) == set()
 }
 
 test_none_egress_not_needed_without_network if {

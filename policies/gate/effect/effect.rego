@@ -89,9 +89,14 @@ _lease_ran_out if {
 	input.now_ms >= input.state.side_effect.lease_expires_at_ms
 }
 
-_key_free if is_null(input.state.idempotency.action_digest)
+_key_free if {
+	is_null(input.state.idempotency.idempotency_key)
+	is_null(input.state.idempotency.action_digest)
+}
 
 _key_free if {
 	is_string(input.digests.action_digest)
+	is_string(input.request.idempotency_key)
+	input.state.idempotency.idempotency_key == input.request.idempotency_key
 	input.state.idempotency.action_digest == input.digests.action_digest
 }

@@ -36,7 +36,7 @@ new(code, verdict, rule, requirement, source) := {
 # METADATA
 # title: Rank of a verdict
 # description: a verdict outside the closed set ranks as deny
-rank(verdict) := _index[verdict] if verdict in _verdicts
+rank(verdict) := _index[verdict] if verdict in verdicts
 
 else := 0
 
@@ -49,6 +49,8 @@ _least(findings) := set() if count(findings) > 0
 
 else := {0}
 
-_verdicts := {v | some v in precedence}
+# METADATA
+# title: The closed set of verdicts, as a set
+verdicts := {v | some v in precedence}
 
 _index := {verdict: i | some i, verdict in precedence}

@@ -13,6 +13,8 @@ findings contains finding.new("request_id_missing", "deny", "gate.identity", "",
 
 findings contains finding.new("time_missing", "deny", "gate.identity", "", "") if not _time_stated
 
+findings contains finding.new("trace_missing", "deny", "gate.identity", "", "") if not _trace_stated
+
 findings contains finding.new("checkpoint_unknown", "deny", "gate.identity", "", "") if not _checkpoint_known
 
 findings contains finding.new("operation_unknown", "deny", "gate.identity", "", "") if not _operation_known
@@ -45,6 +47,11 @@ _request_stated if {
 _time_stated if {
 	is_number(input.now_ms)
 	input.now_ms > 0
+}
+
+_trace_stated if {
+	is_string(input.trace.trace_id)
+	trim_space(input.trace.trace_id) != ""
 }
 
 _checkpoint_known if _operations[input.checkpoint]

@@ -13,14 +13,14 @@ import data.gate.verdict
 
 # METADATA
 # title: Every obligation of the decision
-obligations := array.concat(array.concat(_for_approval, _for_effect), _for_run)
+obligations := array.concat(array.concat(array.concat(_for_approval, _for_effect), _for_run), _for_content)
 
 _for_approval := [{
 	"type": "request_approval",
 	"capability": router.capability_name,
-	"contract_id": router.contract.contract_id,
-	"contract_digest": router.contract.contract_digest,
-	"max_wait_seconds": router.contract.runtime_controls.max_wait_seconds,
+	"contract_id": _contract_id,
+	"contract_digest": _contract_digest,
+	"max_wait_seconds": _max_wait_seconds,
 }] if {
 	verdict.verdict == "require_approval"
 } else := [{"type": "consume_approval", "approval_id": _approval_id, "version": _approval_version}] if {
@@ -42,7 +42,7 @@ _for_effect := [{"type": "claim_effect", "lease_seconds": _lease_seconds}] if {
 	effect.replay
 	_only_already_committed
 } else := [{"type": "reconcile", "idempotency_key": _idempotency_key}] if {
-	verdict.verdict == "blocked_on_reconciliation"
+	_blocked
 } else := [{"type": "move_effect", "version": _effect_version, "to": transition.next_effect_status}] if {
 	verdict.verdict == "allow"
 } else := []
@@ -55,12 +55,44 @@ _for_run := [{"type": "end_run", "status": "cancelled"}] if {
 	transition.stops_run
 } else := []
 
+# One obligation for all controls, so that what is blanked does not depend on their order. It stands beside a
+# request for approval too: what is approved is what will run, redacted.
+_for_content := [{"type": "redact", "pointers": sort(_pointers)}] if {
+	verdict.verdict in {"allow", "require_approval"}
+	count(_pointers) > 0
+} else := []
+
+_pointers contains pointer if {
+	some redaction in router.redactions
+	some pointer in redaction.pointers
+}
+
 # The receipt of the first execution goes only to a call that would be refused for nothing else.
 _only_already_committed if {f.code | some f in verdict.shown; f.verdict != "allow"} == {"effect_already_committed"}
 
 default _lease_seconds := 0
 
-_lease_seconds := router.capability.timeout_seconds
+_lease_seconds := router.capability.timeout_seconds if is_number(router.capability.timeout_seconds)
+
+default _contract_id := null
+
+_contract_id := router.contract.contract_id
+
+default _contract_digest := null
+
+_contract_digest := router.contract.contract_digest
+
+default _max_wait_seconds := 0
+
+_max_wait_seconds := router.contract.runtime_controls.max_wait_seconds if {
+	is_number(router.contract.runtime_controls.max_wait_seconds)
+}
+
+# Whatever else refuses the call, the effect must be reconciled.
+_blocked if {
+	some f in verdict.shown
+	f.verdict == "blocked_on_reconciliation"
+}
 
 default _approval_id := null
 

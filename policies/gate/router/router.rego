@@ -58,6 +58,37 @@ contract := data.gate.bundles[_name].contracts[capability_name]
 
 default capability_name := null
 
+default policy_decision := null
+
+# METADATA
+# title: What the policy says of the capability in question
+# description: allow, approval_required or deny; null when it says nothing
+policy_decision := data.gate.bundles[_name].decisions[capability_name]
+
+default demands := set()
+
+# METADATA
+# title: Findings of controls that a live approval meets
+demands := data.gate.bundles[_name].demands
+
+default redactions := set()
+
+# METADATA
+# title: What controls want blanked
+redactions := data.gate.bundles[_name].redactions
+
+default advice := set()
+
+# METADATA
+# title: What controls warn of
+advice := data.gate.bundles[_name].advice
+
+default controls := set()
+
+# METADATA
+# title: Every control that was looked at, with the result of its predicate
+controls := data.gate.bundles[_name].controls
+
 # METADATA
 # title: The capability in question
 # description: what the model asked for, except in a transition, where the record says it

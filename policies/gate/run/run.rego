@@ -36,6 +36,11 @@ findings contains finding.new("session_mismatch", "deny", "gate.run", "", "") if
 	not _same_session
 }
 
+findings contains finding.new("run_mismatch", "deny", "gate.run", "", "") if {
+	not _starting
+	not _same_run
+}
+
 _starting if input.operation == "run_start"
 
 _running if input.state.run.status == "running"
@@ -53,6 +58,11 @@ _same_principal if {
 _same_agent if {
 	is_string(input.agent.agent_id)
 	input.state.run.agent_id == input.agent.agent_id
+}
+
+_same_run if {
+	is_string(input.trace.run_id)
+	input.state.run.run_id == input.trace.run_id
 }
 
 _same_session if {

@@ -25,6 +25,21 @@ findings contains finding.new("approval_contract_mismatch", "deny", "gate.transi
 	not _under_this_contract
 }
 
+findings contains finding.new("approval_contract_missing", "deny", "gate.transition", "", "") if {
+	_approval
+	not _quorum_stated
+}
+
+findings contains finding.new("approval_binding_mismatch", "deny", "gate.transition", "", "") if {
+	_approval
+	not _bound
+}
+
+findings contains finding.new("transition_not_by_human", "deny", "gate.transition", "", "") if {
+	router.transition
+	not _by_human
+}
+
 findings contains finding.new("approval_signature_invalid", "deny", "gate.transition", "", "") if {
 	_approval
 	not _signed
@@ -100,8 +115,29 @@ _approval if input.operation == "approval_transition"
 
 _effect if input.operation == "effect_transition"
 
+# Both transitions are made by people: an agent, or a run acting for its principal, moves no record.
+_by_human if {
+	input.identity.authorization_mode == "human_approved"
+	is_string(input.identity.principal_id)
+	input.identity.principal_id != input.agent.agent_id
+}
+
+_quorum_stated if {
+	is_number(router.contract.quorum)
+	router.contract.quorum >= 1
+}
+
+_bound if {
+	input.state.approval.tenant_id == input.identity.tenant_id
+	input.state.approval.run_id == input.state.run.run_id
+	input.state.approval.agent_id == input.agent.agent_id
+	input.state.approval.bundle_version == router.bundle.version
+	input.state.approval.release_identity == router.bundle.release_identity
+}
+
 _decidable if {
 	input.state.approval.status == "pending"
+	is_number(input.state.approval.version)
 	input.evidence.vote.decision == _decisions[input.request.transition]
 	input.evidence.vote.decision in router.contract.allowed_decisions
 }
@@ -125,7 +161,10 @@ _may_review if votes.may_review(input.evidence.vote)
 
 _independent if votes.independent(input.evidence.vote)
 
-_first_vote if count(votes.approving & votes.humans(input.evidence.vote)) == 0
+_first_vote if {
+	votes.all_signed
+	count(votes.approving & votes.humans(input.evidence.vote)) == 0
+}
 
 _goes_on if router.contract.on_reject == "continue_without"
 
@@ -137,9 +176,14 @@ _by_outcome := {
 
 _outcome_known if _by_outcome[input.request.outcome]
 
-_reconcilable if effect.unknown
+_reconcilable if {
+	is_number(input.state.side_effect.version)
+	_unresolved
+}
 
-_reconcilable if effect.partial
+_unresolved if effect.unknown
+
+_unresolved if effect.partial
 
 _evidence_stated if {
 	is_string(input.evidence.reconciliation.evidence_ref)

@@ -60,7 +60,6 @@ _owed := {
 		"codes": {"approval_expired", "approval_signature_invalid", "approval_reviewer_invalid"},
 	},
 	"/evidence": {"values": fixture.no_section, "codes": _no_vote},
-	"/evidence/vote": {"values": [null, true, 0, "garbage", [], {}], "codes": _no_vote},
 	"/evidence/vote/verified": {"values": fixture.no_true, "codes": {"approval_signature_invalid"}},
 	"/evidence/vote/decision": {
 		"values": array.concat(fixture.garbage, ["rejected"]),
@@ -77,6 +76,17 @@ _owed := {
 	"/state/approval/capability": {"values": fixture.garbage, "codes": _no_contract},
 	"/agent/agent_id": {"values": fixture.garbage, "codes": _no_contract},
 }
+
+# Whoever has no name is refused for that; whether he voted before is then no question.
+test_deny_vote_is_no_object if _misses_of_vote == set()
+
+_misses_of_vote := {[value, got] |
+	some value in [null, true, 0, "garbage", [], {}]
+	got := _codes(fixture.put(fixture.voting, "/evidence/vote", value))
+	got != _no_vote - {"approval_vote_repeated"}
+}
+
+test_deny_vote_absent if _codes(fixture.without(fixture.voting, "/evidence/vote")) == _no_vote
 
 _no_vote := {
 	"transition_not_allowed", "approval_signature_invalid", "approval_reviewer_invalid",
@@ -163,9 +173,21 @@ _misses_of_next := {[what, got] |
 	got != set()
 }
 
-test_next_status_none_for_other_operations if {
-	_next(fixture.ticket, fixture.bundles) == set()
-	_next(fixture.put(fixture.reconciling, "/request/transition", "approve"), fixture.bundles) == set()
+test_next_status_none_for_other_operations if _misses_of_operation == set()
+
+_misses_of_operation := {[operation, word, got] |
+	some operation in ["call_tool", "effect_transition", "memory_write"]
+	some word in ["approve", "reject"]
+	some bundles in [fixture.bundles, _quorum_of_two]
+	got := _next(
+		object.union(fixture.voting, {
+			"operation": operation,
+			"request": {"transition": word, "capability": "create_ticket"},
+			"state": {"side_effect": {"capability": "create_ticket"}},
+		}),
+		bundles,
+	)
+	got != set()
 }
 
 test_stops_run_rejected if _stops(_rejecting, fixture.bundles)

@@ -44,7 +44,7 @@ reasons := [reason |
 	reason := _by_key[key]
 ]
 
-_by_key[concat(" ", [f.code, f.rule, f.requirement, f.source])] := object.union(f, {"remedy": finding.remedy(f.code)}) if {
+_by_key[concat(" ", [f.code, f.rule, f.requirement, f.source, f.verdict])] := object.union(f, {"remedy": finding.remedy(f.code)}) if {
 	some f in shown
 }
 
@@ -60,7 +60,22 @@ _refused if {
 	f.verdict == "deny"
 }
 
-_raised := union({
+# A finding that is not made by the constructor says nothing reliable, so it is a refusal.
+_raised := _sound if count(_sound) == count(_collected)
+
+else := _sound | {finding.new("finding_malformed", "deny", "gate.verdict", "", "")}
+
+_sound := {f | some f in _collected; _well_formed(f)}
+
+_well_formed(f) if {
+	is_string(f.code)
+	is_string(f.rule)
+	is_string(f.requirement)
+	is_string(f.source)
+	f.verdict in finding.verdicts
+}
+
+_collected := union({
 	identity.findings,
 	run.findings,
 	router.findings,

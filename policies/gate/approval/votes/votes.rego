@@ -11,7 +11,8 @@ import data.gate.router
 # title: Humans whose approving vote counts
 # description: a set of folded names, so that one person counts once whatever the spelling
 approving contains human(vote) if {
-	some vote in input.state.approval.votes
+	is_array(_votes)
+	some vote in _votes
 	vote.decision == "approved"
 	signed(vote)
 	may_review(vote)
@@ -19,18 +20,36 @@ approving contains human(vote) if {
 }
 
 # METADATA
+# title: Every stored vote approves
+all_approving if {
+	is_array(_votes)
+	count(_votes) == count([v | some v in _votes; v.decision == "approved"])
+}
+
+# METADATA
 # title: Every stored vote is signed, for this approval and its contract
-all_signed if count(input.state.approval.votes) == count([v | some v in input.state.approval.votes; signed(v)])
+all_signed if {
+	is_array(_votes)
+	count(_votes) == count([v | some v in _votes; signed(v)])
+}
 
 # METADATA
 # title: Every stored vote is by a reviewer whom the contract names
-all_may_review if count(input.state.approval.votes) == count([v | some v in input.state.approval.votes; may_review(v)])
+all_may_review if {
+	is_array(_votes)
+	count(_votes) == count([v | some v in _votes; may_review(v)])
+}
 
 # METADATA
 # title: No stored vote is by whoever asked
 all_independent if {
-	count(input.state.approval.votes) == count([v | some v in input.state.approval.votes; independent(v)])
+	is_array(_votes)
+	count(_votes) == count([v | some v in _votes; independent(v)])
 }
+
+default _votes := null
+
+_votes := input.state.approval.votes
 
 # METADATA
 # title: The signature holds and is for this approval, contract, action and environment, now
@@ -60,15 +79,21 @@ may_review(vote) if {
 	is_number(input.now_ms)
 	reviewer := router.reviewers[vote.reviewer]
 	key := reviewer.keys[vote.key_id]
+	is_number(key.not_before_ms)
 	key.not_before_ms <= vote.issued_at_ms
+	is_number(key.not_after_ms)
 	input.now_ms < key.not_after_ms
 	count({r | some r in reviewer.roles; r in router.contract.required_reviewers}) > 0
 }
 
 # METADATA
-# title: The reviewer is neither requester, principal nor agent, under any spelling
+# title: The reviewer is not a party to the action, under any case or outer space
+# description: >-
+#   requester, principal, agent and the one the run acts for. A party that the record does not state could be anybody,
+#   so nobody is independent of it
 independent(vote) if {
 	is_string(vote.reviewer)
+	_parties_stated
 	count(({folded(vote.reviewer)} | humans(vote)) & _parties) == 0
 }
 
@@ -85,11 +110,19 @@ humans(vote) := {h | h := human(vote)}
 # title: A name without case and outer space
 folded(name) := lower(trim_space(name))
 
-_parties := {folded(p) |
-	some p in [
-		input.state.approval.requested_by,
-		input.state.approval.principal_id,
-		input.state.approval.agent_id,
-	]
-	is_string(p)
+_parties_stated if {
+	is_string(input.state.approval.requested_by)
+	is_string(input.state.approval.principal_id)
+	is_string(input.state.approval.agent_id)
+	is_string(input.state.run.authorization_mode)
 }
+
+_parties contains folded(input.state.approval.requested_by)
+
+_parties contains folded(input.state.approval.principal_id)
+
+_parties contains folded(input.state.approval.agent_id)
+
+_parties contains folded(input.state.run.delegated_principal_id) if is_string(input.state.run.delegated_principal_id)
+
+_parties contains folded(input.identity.delegated_principal_id) if is_string(input.identity.delegated_principal_id)

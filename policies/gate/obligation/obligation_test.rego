@@ -1,0 +1,197 @@
+package gate.obligation_test
+
+import data.gate.fixture_test as fixture
+import data.gate.obligation
+
+test_allow_reading_owes_nothing if _owed(fixture.reading) == []
+
+test_allow_approved_write_consumes_and_claims if _owed(fixture.ticket) == [
+	{"type": "consume_approval", "approval_id": "apr-1", "version": 2},
+	{"type": "claim_effect", "lease_seconds": 15},
+]
+
+# A write that needs no approval still claims.
+test_allow_unapproved_write_claims if {
+	free := fixture.put(fixture.bundles, "/triage/decisions/create_ticket", "allow")
+	bundles := fixture.put(free, "/triage/catalog/create_ticket/approval", "none")
+	_owed_in(fixture.put(fixture.ticket, "/state/approval", null), bundles) == [{
+		"type": "claim_effect",
+		"lease_seconds": 15,
+	}]
+}
+
+test_redact_once_for_all_controls if {
+	bundles := fixture.put(fixture.bundles, "/triage/redactions", {
+		{"code": "b", "source": "", "pointers": ["/title", "/body"]},
+		{"code": "a", "source": "", "pointers": ["/title"]},
+	})
+	redact := {"type": "redact", "pointers": ["/body", "/title"]}
+	_owed_in(fixture.put(fixture.ticket, "/state/approval", null), bundles) == [_request, redact]
+	redact in _owed_in(fixture.ticket, bundles)
+	not redact in _owed_in(fixture.put(fixture.ticket, "/state/run/status", "stopped"), bundles)
+}
+
+# A lease of zero cannot be discharged, so that the gate refuses; the obligation does not vanish.
+test_allow_write_without_timeout_owes_a_lease_of_zero if {
+	_owed_in(fixture.ticket, fixture.without(fixture.bundles, "/triage/catalog/create_ticket/timeout_seconds")) == [
+		{"type": "consume_approval", "approval_id": "apr-1", "version": 2},
+		{"type": "claim_effect", "lease_seconds": 0},
+	]
+}
+
+test_require_approval_asks_for_it if {
+	_owed(fixture.put(fixture.ticket, "/state/approval", null)) == [_request]
+}
+
+test_require_approval_consumed_asks_for_another if {
+	_owed(fixture.put(fixture.ticket, "/state/approval/status", "consumed")) == [_request]
+}
+
+_request := {
+	"type": "request_approval",
+	"capability": "create_ticket",
+	"contract_id": "create-ticket-manager",
+	"contract_digest": "sha256:contract",
+	"max_wait_seconds": 1800,
+}
+
+test_blocked_reconciles_under_the_original_key if {
+	_owed(object.union(fixture.ticket, {
+		"request": {"idempotency_key": "key-2"},
+		"state": {"side_effect": {"status": "side_effect_unknown", "idempotency_key": "key-1"}},
+	})) == [{"type": "reconcile", "idempotency_key": "key-1"}]
+}
+
+test_blocked_reconciles_though_the_key_is_lost if {
+	_owed(fixture.put(fixture.ticket, "/state/side_effect", {"status": "partial_side_effect"})) == [{
+		"type": "reconcile",
+		"idempotency_key": null,
+	}]
+}
+
+# C3: the second call gets the first one's receipt.
+test_deny_replay_returns_the_receipt if {
+	_owed(_replay) == [{"type": "return_receipt", "idempotency_key": "key-1"}]
+}
+
+test_deny_replay_refused_for_anything_else_returns_none if _misses_of_replay == set()
+
+_misses_of_replay := {[path, got] |
+	some path, value in {
+		"/state/run/status": "stopped",
+		"/state/run/tenant_id": "tenant-other",
+		"/state/versions/bundle_version": "0",
+		"/evidence/arguments/valid": false,
+		"/state/idempotency/action_digest": "sha256:other",
+		"/request_id": null,
+	}
+	got := _owed(fixture.put(_replay, path, value))
+	got != []
+}
+
+# Same business key, another call: it happened, and whose receipt it is would be a guess.
+test_deny_committed_under_another_key_returns_none if {
+	_owed(fixture.put(_replay, "/request/idempotency_key", "key-2")) == []
+	_owed(object.union(_replay, {
+		"request": {"idempotency_key": "key-2"},
+		"state": {"approval": {"status": "approved"}},
+	})) == []
+}
+
+test_deny_expired_ends_the_run if {
+	_owed(fixture.put(fixture.ticket, "/state/approval/status", "expired")) == [_cancel]
+}
+
+test_deny_expired_stranger_ends_nothing if {
+	_owed(fixture.put(
+		fixture.put(fixture.ticket, "/state/approval/status", "expired"),
+		"/state/run/principal_id",
+		"another",
+	)) == []
+}
+
+_cancel := {"type": "end_run", "status": "cancelled"}
+
+test_deny_owes_nothing if _owed(fixture.put(fixture.ticket, "/state/run/status", "stopped")) == []
+
+test_deny_empty_document_owes_nothing if _owed({}) == []
+
+test_allow_vote_moves_the_approval if _owed(fixture.voting) == [{
+	"type": "move_approval",
+	"approval_id": "apr-1",
+	"version": 2,
+	"to": "approved",
+}]
+
+# A lost version cannot be compared, so that the gate refuses; the obligation does not vanish.
+test_allow_vote_without_version_owes_null if {
+	_owed(fixture.without(fixture.voting, "/state/approval/version")) == [{
+		"type": "move_approval",
+		"approval_id": "apr-1",
+		"version": null,
+		"to": "approved",
+	}]
+}
+
+test_allow_vote_short_of_the_quorum_stays_pending if {
+	_owed_in(fixture.voting, fixture.put(fixture.bundles, "/triage/contracts/create_ticket/quorum", 2)) == [{
+		"type": "move_approval",
+		"approval_id": "apr-1",
+		"version": 2,
+		"to": "pending",
+	}]
+}
+
+test_allow_rejection_moves_the_approval_and_ends_the_run if _owed(_rejecting) == [
+	{"type": "move_approval", "approval_id": "apr-1", "version": 2, "to": "rejected"},
+	{"type": "end_run", "status": "stopped"},
+]
+
+test_allow_rejection_where_the_run_goes_on if {
+	_owed_in(
+		_rejecting,
+		fixture.put(fixture.bundles, "/triage/contracts/create_ticket/on_reject", "continue_without"),
+	) == [{"type": "move_approval", "approval_id": "apr-1", "version": 2, "to": "rejected"}]
+}
+
+test_deny_rejection_moves_nothing if {
+	_owed(fixture.put(_rejecting, "/evidence/vote/verified", false)) == []
+}
+
+test_allow_reconciliation_moves_the_effect if _owed(fixture.reconciling) == [{
+	"type": "move_effect",
+	"version": 3,
+	"to": "failed_before_effect",
+}]
+
+# A lost version cannot be compared, so that the gate refuses; the obligation does not vanish.
+test_allow_reconciliation_without_version_owes_null if {
+	_owed(fixture.without(fixture.reconciling, "/state/side_effect/version")) == [{
+		"type": "move_effect",
+		"version": null,
+		"to": "failed_before_effect",
+	}]
+}
+
+test_deny_reconciliation_moves_nothing if {
+	_owed(fixture.put(fixture.reconciling, "/evidence/reconciliation/owner_fenced", false)) == []
+}
+
+_replay := fixture.put(
+	fixture.put(fixture.ticket, "/state/approval/status", "consumed"),
+	"/state/side_effect",
+	{"status": "side_effect_committed", "idempotency_key": "key-1", "action_digest": "sha256:action"},
+)
+
+_rejecting := object.union(fixture.voting, {
+	"request": {"transition": "reject"},
+	"evidence": {"vote": {"decision": "rejected"}},
+})
+
+_owed(doc) := _owed_in(doc, fixture.bundles)
+
+_owed_in(doc, bundles) := owed if {
+	owed := obligation.obligations with input as doc
+		with data.gate.agents.bundle_of as fixture.bundle_of
+		with data.gate.bundles as bundles
+}

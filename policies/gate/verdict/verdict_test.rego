@@ -1,0 +1,155 @@
+package gate.verdict_test
+
+import data.gate.finding
+import data.gate.fixture_test as fixture
+import data.gate.verdict
+
+test_allow_sound if _view(fixture.reading, {fixture.permit}) == {
+	"verdict": "allow",
+	"codes": ["configured_allow"],
+	"flags": set(),
+}
+
+test_deny_nothing_permits if _view(fixture.reading, set()) == {
+	"verdict": "deny",
+	"codes": ["no_rule_permits"],
+	"flags": set(),
+}
+
+# A refusal already says why.
+test_deny_refused_and_nothing_permits if {
+	_view(fixture.reading, {finding.new("configured_deny", "deny", "r", "q", "s")}) == {
+		"verdict": "deny",
+		"codes": ["configured_deny"],
+		"flags": set(),
+	}
+}
+
+test_deny_restricted_and_nothing_permits if _misses_of_unpermitted == set()
+
+_misses_of_unpermitted := {[word, got] |
+	some word in array.concat(array.slice(finding.precedence, 1, 5), ["surprise"])
+	view := _view(fixture.reading, {finding.new("restricts", word, "r", "q", "s")})
+	got := [view.verdict, view.codes]
+	got != ["deny", ["no_rule_permits", "restricts"]]
+}
+
+# Every pair of verdicts beside a permit: the stricter one wins, and both are told.
+test_strictest_wins_every_pair if _misses_of_pairs == set()
+
+_misses_of_pairs := {[a, b, got] |
+	some i, a in finding.precedence
+	some j, b in finding.precedence
+	findings := {
+		fixture.permit,
+		finding.new("code_a", a, "r", "q", "s"),
+		finding.new("code_b", b, "r", "q", "s"),
+	}
+	view := _view(fixture.reading, findings)
+	got := [view.verdict, view.codes]
+	got != [finding.precedence[min([i, j])], ["code_a", "code_b", "configured_allow"]]
+}
+
+test_deny_unknown_verdict_beside_a_permit if _misses_of_unknown == set()
+
+_misses_of_unknown := {[word, got] |
+	some word in ["ALLOW", "Allow", "allow ", "permit", "block", "", null, true, false, 0, 5, [], ["allow"], {}]
+	view := _view(fixture.reading, {fixture.permit, finding.new("surprise", word, "r", "q", "s")})
+	got := [view.verdict, view.codes]
+	got != ["deny", ["configured_allow", "surprise"]]
+}
+
+# Any one mismatch hides every other finding, the bundle's included.
+test_deny_identity_hides_everything_else if _misses_of_identity == set()
+
+_misses_of_identity := {[path, got] |
+	some path, code in {
+		"/state/run/tenant_id": "tenant_mismatch",
+		"/state/run/principal_id": "principal_mismatch",
+		"/state/run/agent_id": "agent_mismatch",
+		"/state/run/session_id": "session_mismatch",
+	}
+	doc := fixture.put(fixture.put(fixture.ticket, "/state/side_effect/status", "side_effect_unknown"), path, "another")
+	got := _view(doc, {fixture.permit, finding.new("configured_deny", "deny", "r", "q", "s")})
+	got != {"verdict": "deny", "codes": [code], "flags": {"stranger"}}
+}
+
+test_deny_empty_document_learns_only_that_it_is_a_stranger if _view({}, {fixture.permit}) == {
+	"verdict": "deny",
+	"codes": ["agent_mismatch", "principal_mismatch", "session_mismatch", "tenant_mismatch"],
+	"flags": {"stranger"},
+}
+
+test_reasons_sorted_and_complete if {
+	findings := {
+		finding.new("b_code", "deny", "r2", "q", "s"),
+		finding.new("b_code", "require_approval", "r1", "q", "s"),
+		finding.new("approval_missing", "require_approval", "r", "q", "s"),
+	}
+	_reasons(fixture.reading, findings) == [
+		{
+			"code": "approval_missing",
+			"verdict": "require_approval",
+			"rule": "r",
+			"requirement": "q",
+			"source": "s",
+			"remedy": "no stored approval for this action; a reviewer must approve it",
+		},
+		{"code": "b_code", "verdict": "require_approval", "rule": "r1", "requirement": "q", "source": "s", "remedy": ""},
+		{"code": "b_code", "verdict": "deny", "rule": "r2", "requirement": "q", "source": "s", "remedy": ""},
+	]
+}
+
+# Whatever any guard raises reaches the reasons.
+test_every_guard_is_heard if _misses_of_guards == set()
+
+_misses_of_guards := {[name, got] |
+	some name, heard in {
+		"identity": [fixture.without(fixture.reading, "/request_id"), ["configured_allow", "request_id_missing"]],
+		"run": [fixture.put(fixture.reading, "/state/run/status", "paused"), ["configured_allow", "run_not_running"]],
+		"router": [
+			fixture.put(fixture.put(fixture.reading, "/agent/agent_id", "other"), "/state/run/agent_id", "other"),
+			["agent_not_governed", "capability_unknown"],
+		],
+		"capability": [
+			fixture.put(fixture.reading, "/state/versions/bundle_version", "0"),
+			["configured_allow", "facts_stale"],
+		],
+		"operation": [
+			object.union(fixture.reading, {"checkpoint": "state", "operation": "memory_write"}),
+			["configured_allow", "memory_kind_denied"],
+		],
+		"effect": [
+			fixture.put(fixture.ticket, "/state/side_effect/status", "side_effect_unknown"),
+			["configured_allow", "unknown_side_effect"],
+		],
+		"approval": [
+			fixture.put(fixture.ticket, "/state/approval", null),
+			["approval_missing", "configured_allow"],
+		],
+		"transition": [
+			fixture.put(fixture.voting, "/state/approval/status", "approved"),
+			["configured_allow", "transition_not_allowed"],
+		],
+	}
+	got := _view(heard[0], {fixture.permit}).codes
+	got != heard[1]
+}
+
+_view(doc, findings) := view if {
+	view := _whole_view with input as doc
+		with data.gate.agents.bundle_of as fixture.bundle_of
+		with data.gate.bundles as fixture.put(fixture.bundles, "/triage/findings", findings)
+}
+
+_whole_view := {
+	"verdict": verdict.verdict,
+	"codes": [r.code | some r in verdict.reasons],
+	"flags": {"stranger" | verdict.stranger},
+}
+
+_reasons(doc, findings) := reasons if {
+	reasons := verdict.reasons with input as doc
+		with data.gate.agents.bundle_of as fixture.bundle_of
+		with data.gate.bundles as fixture.put(fixture.bundles, "/triage/findings", findings)
+}

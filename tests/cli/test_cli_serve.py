@@ -1,0 +1,206 @@
+"""build, serve and status with the real OPA."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_support import document, run
+
+pytestmark = pytest.mark.opa
+
+
+@pytest.fixture
+def tarball(bundle: Path, tmp_path: Path) -> Path:
+    return Path(document(run("build", bundle, "-o", tmp_path / "dist", "--output", "json"))["path"])
+
+
+@pytest.fixture
+def short() -> Iterator[Path]:
+    """A folder whose name leaves room for a socket."""
+    with tempfile.TemporaryDirectory(prefix="gate-t-") as folder:
+        yield Path(folder)
+
+
+@dataclass
+class Served:
+    process: subprocess.Popen[str]
+    told: dict[str, Any]
+
+    def status(self, *more: str | Path) -> tuple[int, dict[str, Any]]:
+        found = run(
+            "status", "--opa", self.told["url"], "--token-file", self.told["token_file"], "--output", "json", *more
+        )
+        return found.exit_code, document(found)
+
+
+@contextlib.contextmanager
+def _serve(*args: str | Path) -> Iterator[Served]:
+    command = [sys.executable, "-m", "gate.cli", "serve", *map(str, args), "--output", "json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            text = ""
+            for line in process.stdout:
+                text += line
+                if line == "}\n":
+                    break
+            yield Served(process, json.loads(text))
+        finally:
+            process.kill() if process.poll() is None else None
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_build_prints_where_the_tarball_is_and_is_reproducible(bundle: Path, tmp_path: Path) -> None:
+    first = run("build", bundle, "-o", tmp_path / "one", "--output", "json")
+    again = document(run("build", bundle, "-o", tmp_path / "two", "--output", "json"))
+    answer = document(first)
+    assert first.exit_code == 0
+    assert answer.keys() == {"path", "revision", "digest"}
+    assert Path(answer["path"]).parent == tmp_path / "one"
+    assert (answer["revision"], answer["digest"]) == (again["revision"], again["digest"])
+    text = run("build", bundle, "-o", tmp_path / "one").stdout
+    assert text.splitlines() == [f"{name.ljust(8)}  {value}" for name, value in answer.items()]
+
+
+def test_build_of_stale_rego_builds_nothing(bundle: Path, tmp_path: Path) -> None:
+    (bundle / "rego" / "policy.rego").unlink()
+    result = run("build", bundle, "-o", tmp_path / "dist")
+    assert (result.exit_code, result.stdout) == (5, "")
+    assert "compiled_rego_stale" in result.stderr
+    assert not (tmp_path / "dist").exists()
+
+
+def test_build_names_the_problems_of_every_bundle(bundle: Path, tmp_path: Path) -> None:
+    (bundle / "policy.yaml").write_text("policy: NO\n", encoding="utf-8")
+    result = run("build", bundle, tmp_path / "nowhere", "-o", tmp_path / "dist")
+    codes = [line.split(": ")[1] for line in result.stderr.splitlines() if not line.startswith("  ")]
+    assert (result.exit_code, result.stdout) == (5, "")
+    assert codes == ["bundle_not_a_folder", "yaml_quote_it"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_serve_until_signalled_is_ready_private_and_leaves_no_opa(
+    tarball: Path, short: Path, number: signal.Signals
+) -> None:
+    socket = short / "s" / "opa.sock"
+    with _serve(tarball, "--listen", f"unix:{socket}", "--work-dir", short / "work") as served:
+        token = Path(served.told["token_file"])
+        assert served.told["url"] == f"unix://{socket}"
+        assert token == short / "work" / "token"
+        assert token.stat().st_mode & 0o777 == 0o600
+        ready = {
+            "ready": True,
+            "expected": served.told["revision"],
+            "revision": served.told["revision"],
+            "code": None,
+            "hint": "",
+        }
+        assert served.status("--tarball", tarball) == (0, ready)
+        assert served.status("--revision", served.told["revision"]) == (0, ready)
+        code, other = served.status("--revision", "other@1")
+        assert (code, other["ready"], other["code"]) == (1, False, "pdp_revision_unexpected")
+        served.process.send_signal(number)
+        out, err = served.process.communicate(timeout=30)
+        assert (served.process.returncode, out, err) == (0, "", "")
+        assert token.read_text("ascii").strip() not in out + err
+    assert not _alive(served.told["pid"])
+    code, gone = served.status("--tarball", tarball)
+    assert (code, gone["ready"], gone["code"]) == (1, False, "pdp_unreachable")
+
+
+def test_serve_with_a_token_that_is_there_uses_it(tarball: Path, short: Path) -> None:
+    token = short / "token"
+    token.write_text("a-token-of-ours\n", encoding="ascii")
+    token.chmod(0o600)
+    with _serve(tarball, "--token-file", token) as served:
+        assert served.status("--tarball", tarball)[0] == 0
+        served.process.terminate()
+        served.process.wait(timeout=30)
+    assert token.read_text("ascii") == "a-token-of-ours\n"
+    with _serve(tarball, "--token-file", short / "fresh") as served:
+        wrong = run("status", "--opa", served.told["url"], "--token-file", token, "--tarball", tarball)
+        assert wrong.exit_code == 1
+        assert wrong.stdout.splitlines()[0] == "ready     no"
+        assert wrong.stdout.splitlines()[3] == "code      pdp_unauthorized"
+        served.process.terminate()
+        served.process.wait(timeout=30)
+
+
+def test_serve_exits_one_when_opa_dies(tarball: Path, short: Path) -> None:
+    with _serve(tarball, "--work-dir", short / "work") as served:
+        os.kill(served.told["pid"], signal.SIGKILL)
+        _, err = served.process.communicate(timeout=30)
+    assert served.process.returncode == 1
+    assert err == (f"error: sidecar_ended: opa ended while it was serving\nhint: see `{short / 'work' / 'opa.log'}`\n")
+
+
+def test_serve_something_else_starts_nothing_and_leaves_nothing(tmp_path: Path, short: Path) -> None:
+    (tmp_path / "x.tar.gz").write_bytes(b"not a tarball")
+    done = subprocess.run(
+        [sys.executable, "-m", "gate.cli", "serve", tmp_path / "x.tar.gz"],
+        env={**os.environ, "TMPDIR": str(short)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, list(short.iterdir())) == (1, "", [])
+    assert done.stderr == (
+        "error: bundle_unreadable: the bundle tarball is not a bundle that can be read\n"
+        "hint: build it with `gate build`\n"
+    )
+
+
+@pytest.mark.parametrize("listen", ["", "tcp:", "tcp:x", "tcp:65536", "tcp:-1", "unix:", "8181", "http://x"])
+def test_serve_at_an_address_that_is_none_is_a_usage_error(tmp_path: Path, listen: str) -> None:
+    result = run("serve", tmp_path / "x.tar.gz", f"--listen={listen}")
+    assert (result.exit_code, result.stdout) == (2, "")
+
+
+@pytest.mark.parametrize("command", ["serve", "status"])
+@pytest.mark.parametrize(
+    ("content", "mode", "code"),
+    [
+        (b"secret\n", 0o644, "token_file_exposed"),
+        (b"", 0o600, "token_file_malformed"),
+        (b"two words\n", 0o600, "token_file_malformed"),
+        (b"x" * 5000, 0o600, "token_file_malformed"),
+        (b"caf\xc3\xa9", 0o600, "token_file_malformed"),
+    ],
+)
+def test_token_file_that_holds_no_private_token_is_refused(
+    tarball: Path, tmp_path: Path, command: str, content: bytes, mode: int, code: str
+) -> None:
+    token = tmp_path / "token"
+    token.write_bytes(content)
+    token.chmod(mode)
+    if command == "serve":
+        result = run("serve", tarball, "--token-file", token)
+    else:
+        result = run("status", "--opa", "http://127.0.0.1:1", "--token-file", token, "--tarball", tarball)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"error: {code}: `{token}` ")
+    assert "secret" not in result.stderr
+
+
+@pytest.mark.parametrize("more", [(), ("--revision", "a", "--tarball", "b")])
+def test_status_needs_one_expected_revision(tmp_path: Path, more: tuple[str, ...]) -> None:
+    result = run("status", "--opa", "http://127.0.0.1:1", "--token-file", tmp_path / "t", *more)
+    assert (result.exit_code, result.stdout) == (2, "")

@@ -1,0 +1,193 @@
+"""A sound bundle written out, so that a change of the bundle that is shipped moves no position a test compares."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gate import opa
+from gate.compiler import Compiled, assemble, compile_bundle
+from gate.pdp import EmbeddedDecisionPoint
+
+DOCUMENTS: Mapping[str, str] = {
+    "bundle.yaml": """\
+bundle:
+  bundle_id: policy-support-triage
+  version: "2026.04.07"
+  owner_team: platform-safety
+  applies_to:
+    agent_ids: [support-triage-ref]
+  artifacts: [policy.yaml, capabilities.yaml, approvals.yaml, reviewers.yaml]
+  contract_version: capability-contract-v3
+  release_identity: release-canary
+  redaction_policy:
+    show_arguments:
+      create_ticket: [/queue, /title]
+""",
+    "policy.yaml": """\
+policy:
+  run_precheck:
+    require_tenant: true
+    deny_if_principal_missing: true
+  operations:
+    run_start: allow
+    emit: allow
+  capabilities:
+    search_docs:
+      decision: allow
+    create_ticket:
+      decision: approval_required
+      approver: manager
+    run_shell:
+      decision: deny
+  memory_write:
+    allow_kinds: [validated_fact]
+  execution:
+    allow_network_access: [restricted, brokered]
+""",
+    "capabilities.yaml": """\
+capabilities:
+  search_docs:
+    owner: knowledge_platform
+    mode: read
+    side_effect: none
+    transport: mcp
+    server: docs-mcp
+    tool_principal: svc-knowledge-reader
+    risk_tier: low
+    network_access: restricted
+    allowed_egress: [docs.internal]
+    timeout_seconds: 5
+    approval: none
+    arguments:
+      type: object
+      additionalProperties: false
+      required: [query]
+      properties:
+        query: {type: string, description: what to look for}
+  create_ticket:
+    owner: support_platform
+    mode: write
+    side_effect: external_write
+    transport: gateway
+    tool_principal: svc-ticket-writer
+    risk_tier: high
+    network_access: brokered
+    allowed_egress: [tickets.internal]
+    timeout_seconds: 15
+    approval: manager
+    idempotency_key_required: true
+    identifying_arguments: [/queue, /title]
+    arguments:
+      type: object
+      additionalProperties: false
+      required: [queue, title]
+      properties:
+        queue: {type: string, enum: [support, billing]}
+        title: {type: string, minLength: 1, maxLength: 200}
+""",
+    "approvals.yaml": """\
+approval_contracts:
+  - contract_id: create-ticket-manager
+    capability: create_ticket
+    risk_tier: high
+    bundle_version: "2026.04.07"
+    release_identity: release-canary
+    required_reviewers: [manager]
+    request_fields: [trace_id, idempotency_key]
+    allowed_decisions: [approved, rejected]
+    runtime_controls:
+      pause_allowed: true
+      max_wait_seconds: 1800
+      on_expiry: cancel_run
+    on_reject: stop_run
+""",
+    "reviewers.yaml": """\
+reviewers:
+  - id: mira-manager
+    human: Mira Okafor
+    roles: [manager]
+    keys:
+      - key_id: mira-manager-2026
+        public_key: as8VEQmAlpUH8IGf0BmcTFOH5CJzejSIe7FdFQcoJ/A=
+        not_before: "2026-01-01T00:00:00Z"
+        not_after: "2028-01-01T00:00:00Z"
+""",
+}
+
+
+def put(folder: Path, documents: Mapping[str, str] = DOCUMENTS) -> Path:
+    """Writes `documents` into `folder` and returns it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in documents.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def edited(*edits: tuple[str, str, str]) -> dict[str, str]:
+    """The documents with `(file, old, new)` applied; each `old` stands exactly once in its file."""
+    documents = dict(DOCUMENTS)
+    for file, old, new in edits:
+        assert documents[file].count(old) == 1, (file, old)
+        documents[file] = documents[file].replace(old, new)
+    return documents
+
+
+def compiled(folder: Path, *edits: tuple[str, str, str]) -> Compiled:
+    """The bundle with `edits`, compiled."""
+    return compile_bundle(put(folder, edited(*edits)))
+
+
+def embedded(*bundles: Compiled) -> EmbeddedDecisionPoint:
+    """The bundles linked with the core policies, on the embedded engine."""
+    assembly = assemble(bundles)
+    return EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
+
+
+def call(compiled: Compiled, capability: str, **changes: Any) -> dict[str, Any]:
+    """A document of a read-only tool call that nothing but the policy of the capability can refuse."""
+    entry = embedded_entry(compiled, capability)
+    document: dict[str, Any] = {
+        "schema_version": "gate-input/v1",
+        "checkpoint": "tool_execution",
+        "operation": "call_tool",
+        "request_id": "r-1",
+        "now_ms": 1775560000000,
+        "trace": {"trace_id": "t-1", "session_id": "s-1", "run_id": "run-1"},
+        "agent": {"agent_id": compiled.bundle.meta.agent_ids[0], "environment": "test"},
+        "identity": {"tenant_id": "acme", "principal_id": "user-42", "authorization_mode": "platform_owned"},
+        "request": {"capability": capability, "arguments": {}},
+        "state": {
+            "run": {
+                "status": "running",
+                "tenant_id": "acme",
+                "principal_id": "user-42",
+                "agent_id": compiled.bundle.meta.agent_ids[0],
+                "session_id": "s-1",
+            },
+            "versions": {
+                "bundle_version": compiled.bundle.meta.version,
+                "release_identity": compiled.bundle.meta.release_identity,
+                "capability_version": entry.get("capability_version"),
+            },
+        },
+        "evidence": {"arguments": {"valid": True, "schema_digest": entry.get("arguments_digest"), "identified": True}},
+        "digests": {"action_digest": "sha256:" + "1" * 64, "intent_digest": "sha256:" + "2" * 64},
+    }
+    return {**document, **changes}
+
+
+def embedded_entry(compiled: Compiled, capability: str) -> dict[str, Any]:
+    """The compiled catalog entry of `capability`; empty when there is none."""
+    point = embedded(compiled)
+    return dict(point.facts(compiled.bundle.meta.agent_ids[0]).capabilities.get(capability, {}))
+
+
+def opa_value(binary: Path, query: str, *paths: Path) -> Any:
+    """The value of `query` over the Rego files or folders `paths`, from the real OPA."""
+    data = [part for path in paths for part in ("-d", str(path))]
+    done = opa.run(["eval", "--format", "json", *data, query], binary=binary)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    return json.loads(done.stdout)["result"][0]["expressions"][0]["value"]
