@@ -66,6 +66,7 @@ def serve(
     address, port = listen
     folder = work_dir if work_dir is not None else Path(tempfile.mkdtemp(prefix="gate-serve-"))
     where = token_file if token_file is not None else folder / "token"
+    ready = False
     try:
         with _interruptible():
             token = read_token(where) if where.exists() else None
@@ -76,6 +77,7 @@ def serve(
                 if token is None:
                     _write_token(where, sidecar.token)
                 _announce(sidecar, where, output)
+                ready = True
                 sidecar.wait()
             finally:
                 _ignore_signals()
@@ -83,6 +85,8 @@ def serve(
     except KeyboardInterrupt:
         if work_dir is None:
             shutil.rmtree(folder, ignore_errors=True)
+        if not ready:
+            raise
         return
     except GateError:
         if work_dir is None:

@@ -37,7 +37,7 @@ def one_sided(sources: Sequence[Source], index: RuleIndex) -> Iterator[Problem]:
     reached = _reached(sources, index)
     negative = {key for key, positive in reached if not positive}
     confined = {
-        path
+        (key[0], path)
         for key in _negated(sources, index)
         for source, rule in index.definitions(key)
         for path in _confined(source, index, rule)
@@ -46,7 +46,7 @@ def one_sided(sources: Sequence[Source], index: RuleIndex) -> Iterator[Problem]:
         for source, rule in index.definitions(key):
             for expression, call in _tests(source, index, rule):
                 path = _compared(call)
-                if path not in INDEXED and (path is None or path not in confined):
+                if path is None or (path not in INDEXED and (key[0], path) not in confined):
                     yield source.problem(
                         expression,
                         "rego_one_sided",

@@ -7,6 +7,7 @@ from gate.documents.bundle import Bundle, load_bundle
 from gate.documents.cases import Case, load_cases
 from gate.documents.checkpoints import EVERY, ControlCheckpoint
 from gate.documents.document import Document, Place, pointer_of
+from gate.documents.governance import AgentIdentity, ApprovalPolicy, ControlsPolicy, DelegatedAuthorizationPolicy
 from gate.documents.models import (
     ApprovalContract,
     BundleMeta,
@@ -24,7 +25,9 @@ from gate.documents.yaml_source import load
 
 __all__ = [
     "EVERY",
+    "AgentIdentity",
     "ApprovalContract",
+    "ApprovalPolicy",
     "ArgumentValidator",
     "Bundle",
     "BundleMeta",
@@ -32,6 +35,8 @@ __all__ = [
     "CapabilityPolicy",
     "Case",
     "ControlCheckpoint",
+    "ControlsPolicy",
+    "DelegatedAuthorizationPolicy",
     "Document",
     "Place",
     "PolicyDocument",

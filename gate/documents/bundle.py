@@ -15,6 +15,14 @@ from gate.documents.argument_schema import argument_schema_problems
 from gate.documents.checkpoints import ControlCheckpoint, control_checkpoints
 from gate.documents.document import Document, pointer_of
 from gate.documents.files import entries, read_document
+from gate.documents.governance import (
+    AgentIdentity,
+    ApprovalPolicy,
+    ControlsPolicy,
+    agent_identity,
+    approval_policy,
+    controls_policy,
+)
 from gate.documents.models import ApprovalContract, BundleMeta, Capability, PolicyDocument, Reviewer
 from gate.documents.resources import schema
 from gate.documents.schema_check import schema_problems
@@ -23,7 +31,7 @@ from gate.errors import BundleError, Problem
 
 ENVELOPE = "bundle.yaml"
 REQUIRED = ("policy.yaml", "capabilities.yaml")
-OPTIONAL = ("approvals.yaml", "reviewers.yaml", "checkpoints.yaml")
+OPTIONAL = ("approvals.yaml", "reviewers.yaml", "agent.yaml", "controls.yaml", "checkpoints.yaml")
 _KNOWN = (ENVELOPE, *REQUIRED, *OPTIONAL)
 # The ledger is written by the release room and is no document of the policy.
 _OTHERS = frozenset({"releases.yaml"})
@@ -49,6 +57,12 @@ class Bundle:
     """Empty when the bundle has no `reviewers.yaml`."""
     checkpoints: tuple[ControlCheckpoint, ...]
     """Empty when the bundle has no `checkpoints.yaml`."""
+    agent: AgentIdentity | None = None
+    """None when the bundle has no `agent.yaml`: it then states no inventory."""
+    controls: ControlsPolicy | None = None
+    """None when the bundle has no `controls.yaml`."""
+    approvals: ApprovalPolicy | None = None
+    """Defaults of the contracts; None when `approvals.yaml` states none."""
     documents: Mapping[str, Document] = field(repr=False)
     """By file name; every document the bundle has, `bundle.yaml` among them."""
 
@@ -90,6 +104,9 @@ def load_bundle(folder: Path) -> Bundle:
     contracts = build("approvals.yaml", reading.contracts)
     reviewers = build("reviewers.yaml", reading.reviewers)
     checkpoints = build("checkpoints.yaml", control_checkpoints)
+    agent = build("agent.yaml", agent_identity)
+    controls = build("controls.yaml", controls_policy)
+    approvals = build("approvals.yaml", approval_policy)
     if problems or meta is None or policy is None or capabilities is None:
         raise BundleError(problems)
     return Bundle(
@@ -101,6 +118,9 @@ def load_bundle(folder: Path) -> Bundle:
         contracts=contracts or (),
         reviewers=reviewers or (),
         checkpoints=checkpoints or (),
+        agent=agent,
+        controls=controls,
+        approvals=approvals,
         documents=documents,
     )
 

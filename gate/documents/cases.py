@@ -37,6 +37,10 @@ class Case:
     """Reason codes, sorted."""
     file: str
     """The case's file, as the user gave the path."""
+    expect_obligations: tuple[str, ...] | None = None
+    """Types of the obligations, in order; None when the case does not say."""
+    expect_advice: tuple[str, ...] | None = None
+    """Codes of the advice, in order; None when the case does not say."""
 
 
 def load_cases(folder: Path) -> tuple[Case, ...]:
@@ -108,7 +112,13 @@ def _case(document: Document, base: dict[str, Any]) -> Case:
         expect_verdict=value["expect"]["verdict"],
         expect_reasons=tuple(sorted(value["expect"]["reasons"])),
         file=document.file,
+        expect_obligations=_stated(value["expect"], "obligations"),
+        expect_advice=_stated(value["expect"], "advice"),
     )
+
+
+def _stated(expect: dict[str, Any], key: str) -> tuple[str, ...] | None:
+    return tuple(expect[key]) if key in expect else None
 
 
 def _naming(found: list[Document]) -> Iterator[Problem]:

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gate.documents.governance import Ancestor
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleMeta:
@@ -26,6 +28,11 @@ class BundleMeta:
     release_identity: str
     show_arguments: Mapping[str, tuple[str, ...]]
     """Capability name to the JSON pointers an approval view may show; empty when nothing may be shown."""
+    change_id: str | None = None
+    lineage: tuple[Ancestor, ...] = ()
+    """Versions this one was made from, newest first."""
+    deprecated_rules: tuple[str, ...] = ()
+    """Rules that must no longer be in force."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +113,8 @@ class ApprovalContract:
     """`cancel_run` or `request_again`."""
     on_reject: str
     """`stop_run` or `continue_without`."""
+    audit_fields: tuple[str, ...] = ()
+    """What the audit of a decision keeps of the approval."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

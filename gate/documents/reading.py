@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
+from gate.documents import governance
 from gate.documents.document import Document, pointer_of
 from gate.documents.models import (
     ApprovalContract,
@@ -37,6 +38,9 @@ def bundle_meta(document: Document) -> BundleMeta:
         contract_version=bundle["contract_version"],
         release_identity=bundle["release_identity"],
         show_arguments={name: tuple(pointers) for name, pointers in shown.items()},
+        change_id=bundle.get("change_id"),
+        lineage=governance.lineage(document),
+        deprecated_rules=tuple(bundle.get("deprecated_rules", ())),
     )
 
 
@@ -86,26 +90,59 @@ def _capability(name: str, spec: dict[str, Any]) -> Capability:
 
 
 def contracts(document: Document) -> tuple[ApprovalContract, ...]:
-    """The contracts that `approvals.yaml` states, in its order."""
-    return tuple(_contract(entry) for entry in document.value["approval_contracts"])
+    """The contracts that `approvals.yaml` states, in its order, with what its `approvals` says for all of them.
+
+    Raises `BundleError` when a contract leaves out what no default gives.
+    """
+    defaults = governance.approval_policy(document)
+    entries = document.value["approval_contracts"]
+    problems = [p for index, entry in enumerate(entries) for p in _undefaulted(document, index, entry, defaults)]
+    if problems:
+        raise BundleError(problems)
+    return tuple(_contract(entry, defaults) for entry in entries)
 
 
-def _contract(entry: dict[str, Any]) -> ApprovalContract:
+def _undefaulted(
+    document: Document, index: int, entry: dict[str, Any], defaults: governance.ApprovalPolicy | None
+) -> list[Problem]:
+    if defaults is not None:
+        return []
+    here: tuple[str | int, ...] = ("approval_contracts", index)
+    wanted = (
+        ("required_reviewers", entry, here, "default_reviewer"),
+        ("max_wait_seconds", entry["runtime_controls"], (*here, "runtime_controls"), "escalation_sla_minutes"),
+    )
+    return [
+        document.problem(
+            pointer_of(*at),
+            "missing_key",
+            f"approvals.{default} is required",
+            f"contract {quoted(entry['contract_id'])} states no `{name}` and no default gives one",
+            key=True,
+        )
+        for name, stated, at, default in wanted
+        if name not in stated
+    ]
+
+
+def _contract(entry: dict[str, Any], defaults: governance.ApprovalPolicy | None) -> ApprovalContract:
     runtime = entry["runtime_controls"]
+    role, wait = (None, None) if defaults is None else (defaults.default_reviewer, defaults.max_wait_seconds)
     return ApprovalContract(
         contract_id=entry["contract_id"],
         capability=entry["capability"],
         risk_tier=entry["risk_tier"],
         bundle_version=entry["bundle_version"],
         release_identity=entry["release_identity"],
-        required_reviewers=tuple(entry["required_reviewers"]),
+        required_reviewers=tuple(entry.get("required_reviewers", (role,))),
         quorum=entry.get("quorum", 1),
         request_fields=tuple(entry["request_fields"]),
         allowed_decisions=tuple(entry["allowed_decisions"]),
         pause_allowed=runtime["pause_allowed"],
-        max_wait_seconds=runtime["max_wait_seconds"],
+        max_wait_seconds=runtime.get("max_wait_seconds", wait),
         on_expiry=runtime["on_expiry"],
         on_reject=entry["on_reject"],
+        audit_fields=tuple(entry.get("audit_fields", ())),
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gate.documents.document import Document, pointer_of
+from gate.documents.seed_messages import condition_of, seed_text
 from gate.documents.strict_schema import identity_of, strict_validator
 from gate.documents.wording import did_you_mean, listed, quoted
 from gate.documents.yaml_scalars import QUOTE_IT
@@ -81,7 +82,17 @@ def schema_problems(document: Document, schema: Mapping[str, Any], *, at: tuple[
 def _problem(document: Document, breach: _Breach) -> Problem:
     code, describe = _DESCRIBED.get(breach.keyword, ("schema_value", _other))
     message, hint = describe(_subject(breach.path), breach, document)
+    known = _known_text(document, breach)
+    if known is not None:
+        message, hint = known, f"{message}; {hint}" if hint else message
     return document.problem(pointer_of(*breach.path), code, message, hint, key=breach.keyword in _ON_THE_KEY)
+
+
+def _known_text(document: Document, breach: _Breach) -> str | None:
+    """What operators know this breach by; None when there is no such text."""
+    last = breach.path[-1] if breach.path else None
+    value = last if breach.keyword == "propertyNames" else breach.value
+    return seed_text(document.file, breach.path, condition_of(breach.keyword, breach.wanted, value), value)
 
 
 def _subject(path: tuple[str | int, ...]) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from gate.canonical import MAX_DEPTH
+from gate.documents import seed_messages
 from gate.documents.document import Document, Place
 from gate.documents.wording import quoted
 from gate.documents.yaml_scalars import QUOTE_IT, Refusal, read_plain
@@ -98,7 +99,7 @@ class _Reader:
                 self.stopped_at = _offset(event)
                 return
         if not self.problems and self._documents == 0:
-            self._report((1, 1), "yaml_empty", "the document is empty")
+            self._report_empty()
 
     def _events(self) -> Iterator[yaml.Event]:
         loader = yaml.SafeLoader(self._text)
@@ -128,6 +129,17 @@ class _Reader:
 
     def _report(self, at: tuple[int, int], code: str, message: str, hint: str = "") -> None:
         self.problems.append(Problem(self._file, *at, code, message, hint))
+
+    def _report_known(
+        self, at: tuple[int, int], code: str, message: str, hint: str, condition: str, key: str
+    ) -> None:
+        """As `_report`, in the words operators know for a key of this place when there are such words."""
+        path = tuple(len(one.value) if isinstance(one.value, list) else one.key or "" for one in self._stack[:-1])
+        known = seed_messages.seed_text(self._file, (*path, key), condition)
+        if known is None:
+            self._report(at, code, message, hint)
+        else:
+            self._report(at, code, known, f"{message}; {hint}")
 
     def _take(self, event: yaml.Event) -> bool:
         """Takes one event; false when there is no sense in going on."""
@@ -173,7 +185,7 @@ class _Reader:
         plain = event.style is None
         if not self._stack:
             if plain and event.value == "":
-                self._report((1, 1), "yaml_empty", "the document is empty")
+                self._report_empty()
             else:
                 self._not_a_mapping(event)
             return
@@ -212,7 +224,8 @@ class _Reader:
         if isinstance(value, Refusal) and value.code == "yaml_quote_it":
             self._report(at, value.code, f"key {value.message}", value.hint)
         elif not isinstance(value, str):
-            self._report(at, "yaml_key_not_string", f"key {name} is not a string", QUOTE_IT)
+            said = f"key {name} is not a string"
+            self._report_known(at, "yaml_key_not_string", said, QUOTE_IT, seed_messages.KEY_NOT_STRING, source)
         if not source.isascii():
             message = f"key {name} has characters outside ASCII"
             self._report(at, "yaml_key_not_ascii", message, "use ASCII letters")
@@ -220,7 +233,8 @@ class _Reader:
             self._report(at, "yaml_control_character", f"key {name} has a control character", "remove it")
         if source in top.lines:
             message = f"key {name} is already on line {top.lines[source]}"
-            self._report(at, "yaml_duplicate_key", message, "keep one of them")
+            hint = "keep one of them"
+            self._report_known(at, "yaml_duplicate_key", message, hint, seed_messages.KEY_DUPLICATE, source)
             return None
         top.lines[source] = at[0]
         return source
@@ -270,9 +284,18 @@ class _Reader:
             top.place.children[name] = place
         return place
 
+    def _report_empty(self) -> None:
+        message = "the document is empty"
+        known = seed_messages.seed_text(self._file, (), seed_messages.ROOT)
+        self._report((1, 1), "yaml_empty", known or message, "" if known is None else message)
+
     def _not_a_mapping(self, event: yaml.NodeEvent) -> None:
         at = _at(event.start_mark)
-        self._report(at, "yaml_root_not_mapping", "the document is not a mapping of keys to values")
+        what = seed_messages.LIST_ROOT if isinstance(event, yaml.SequenceStartEvent) else seed_messages.ROOT
+        known = seed_messages.seed_text(self._file, (), what)
+        known = known or seed_messages.seed_text(self._file, (), seed_messages.ROOT)
+        message = "the document is not a mapping of keys to values"
+        self._report(at, "yaml_root_not_mapping", known or message, "" if known is None else message)
 
 
 def _at(mark: Any) -> tuple[int, int]:

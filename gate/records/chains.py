@@ -142,9 +142,9 @@ def _differences(tx: Connection, tenant_id: str, run_id: str, said: dict[tuple[s
     )
     unseen = {key for key in said if key[0] == "effect"}
     for principal, capability, business_key, status in tx.execute(effects):
-        key = ("effect", principal, capability, canonical.digest(business_key))
-        unseen.discard(key)
-        if said.get(key) != status:
+        found = ("effect", principal, capability, canonical.digest(business_key))
+        unseen.discard(found)
+        if said.get(found) != status:
             yield f"effect {capability} {status}"
     for key in sorted(unseen - _elsewhere(tx, tenant_id, unseen)):
         yield f"effect {key[2]} {EffectStatus.NOT_STARTED}"

@@ -26,7 +26,7 @@ class CaseResult:
     file: str
     passed: bool
     expected: tuple[str, ...]
-    """Verdict, then the sorted reason codes."""
+    """Verdict, the sorted reason codes, then `obligation:TYPE` and `advice:CODE` where the case states them."""
     got: tuple[str, ...]
     """The same of the decision; a `pdp_*` or `case_*` code when there was none."""
 
@@ -35,7 +35,12 @@ def run_cases(cases: Sequence[Case], point: DecisionPoint, *, agent_id: str) -> 
     """Runs each case on `point`; `agent_id` is an agent of the bundle, whose facts fill the `$facts` of a case."""
     facts = _as_document(point.facts(agent_id))
     for case in cases:
-        expected = (case.expect_verdict, *sorted(set(case.expect_reasons)))
+        expected = (
+            case.expect_verdict,
+            *sorted(set(case.expect_reasons)),
+            *_labelled("obligation", case.expect_obligations),
+            *_labelled("advice", case.expect_advice),
+        )
         got = _outcome(case, point, facts)
         yield CaseResult(
             id=case.id, title=case.title, file=case.file, passed=got == expected, expected=expected, got=got
@@ -60,7 +65,18 @@ def _outcome(case: Case, point: DecisionPoint, facts: dict[str, Any]) -> tuple[s
         decision = point.decide(case_document(case, facts)).decision
     except GateError as exc:
         return (exc.code,)
-    return (str(decision.verdict), *sorted(set(decision.codes)))
+    obligations = None if case.expect_obligations is None else [str(o["type"]) for o in decision.obligations]
+    advice = None if case.expect_advice is None else [str(a["code"]) for a in decision.advice]
+    return (
+        str(decision.verdict),
+        *sorted(set(decision.codes)),
+        *_labelled("obligation", obligations),
+        *_labelled("advice", advice),
+    )
+
+
+def _labelled(label: str, values: Sequence[str] | None) -> Iterator[str]:
+    return (f"{label}:{value}" for value in values or ())
 
 
 def _as_document(facts: Facts) -> dict[str, Any]:

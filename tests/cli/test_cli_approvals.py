@@ -1,7 +1,12 @@
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +79,23 @@ def test_list_piped_is_one_tab_separated_line_an_approval_newest_first(world: Wo
         [second, "pending", "create_ticket", "user-42"],
         [first, "pending", "create_ticket", "user-42"],
     ]
+
+
+def test_list_on_a_terminal_is_a_table_that_nothing_escapes_from(world: World) -> None:
+    approval = world.ask()
+    reader, writer = pty.openpty()
+    command = [sys.executable, "-m", "gate.cli", "approvals", "list", *world.records]
+    done = subprocess.run(
+        command, stdout=writer, stderr=subprocess.PIPE, env={**os.environ, "COLUMNS": "120"}, check=False
+    )
+    os.close(writer)
+    shown = b""
+    with contextlib.suppress(OSError):  # Linux reports the closed other end so
+        while chunk := os.read(reader, 65536):
+            shown += chunk
+    os.close(reader)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert f"│ {approval} │ pending │ create_ticket │ user-42 " in shown.decode()
 
 
 def test_list_as_json_can_be_narrowed_to_a_status_and_a_tenant(world: World) -> None:

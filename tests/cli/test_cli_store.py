@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from cli_support import ENVIRONMENT, TENANT, World, run
+
+from gate.records import ReviewerKey, generate_key, write_key_file
 
 READING = [("approvals", "list"), ("approvals", "show", "apr-1"), ("effects", "list")]
 WRITING = [
@@ -16,8 +19,11 @@ WRITING = [
 ]
 
 
-def _fill(world: World, command: tuple[str, ...]) -> list[str]:
-    return [word.format(key=world.key_file, bundle=world.bundle) for word in command]
+@pytest.fixture(scope="module")
+def key_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("key") / "key.json"
+    write_key_file(path, ReviewerKey(reviewer="r", key_id="k", private_key=generate_key()[0]))
+    return path
 
 
 def _gone(folder: Path) -> str:
@@ -59,14 +65,14 @@ def _foreign(folder: Path) -> str:
     ],
 )
 def test_store_that_holds_no_records_is_an_error_and_is_not_made(
-    world: World, tmp_path: Path, command: tuple[str, ...], make: object, code: str
+    key_file: Path, repo: Path, tmp_path: Path, command: tuple[str, ...], make: Callable[[Path], str], code: str
 ) -> None:
-    assert callable(make)
+    words = [word.format(key=key_file, bundle=repo / "bundles" / "support-triage") for word in command]
     folder = tmp_path / "stores"
     folder.mkdir()
     url = make(folder)
     before = {p: p.read_bytes() for p in folder.iterdir()}
-    result = run(*_fill(world, command), "--store", url, "--tenant", TENANT)
+    result = run(*words, "--store", url, "--tenant", TENANT)
     assert (result.exit_code, result.stdout) == (1, "")
     error, hint = [line for line in result.stderr.splitlines() if not line.startswith("note: ")]
     assert error.startswith(f"error: {code}: ")
@@ -74,7 +80,7 @@ def test_store_that_holds_no_records_is_an_error_and_is_not_made(
     assert {p: p.read_bytes() for p in folder.iterdir()} == before
 
 
-def test_store_of_something_else_is_an_error_and_gets_no_tables(world: World, tmp_path: Path) -> None:
+def test_store_of_something_else_is_an_error_and_gets_no_tables(tmp_path: Path) -> None:
     url = _foreign(tmp_path)
     result = run("approvals", "list", "--store", url, "--tenant", TENANT)
     assert (result.exit_code, result.stdout) == (1, "")

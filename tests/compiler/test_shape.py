@@ -405,7 +405,7 @@ LONE = {
     *("schema_version_unsupported", "request_id_missing", "time_missing", "checkpoint_unknown", "operation_unknown"),
     *("agent_identity_missing", "delegation_incomplete", "agent_not_governed", "capability_unknown"),
     *("network_access_not_allowed", "egress_policy_missing", "facts_stale", "arguments_invalid"),
-    *("memory_kind_denied", "side_effect_state_missing", "approval_status_unknown", "approval_request_incomplete"),
+    *("memory_kind_denied", "side_effect_state_missing", "approval_request_incomplete"),
     *("approval_contract_mismatch", "approval_quorum_not_met", "reconciliation_evidence_missing"),
 }
 

@@ -28,10 +28,24 @@ def postgres_server() -> Iterator[URL]:
         yield server.url
 
 
+@pytest.fixture(scope="session")
+def postgres_schemas(postgres_server: URL) -> Iterator[postgres_support.Schemas]:
+    schemas = postgres_support.Schemas(postgres_server)
+    yield schemas
+    schemas.drop()
+
+
 @pytest.fixture
-def postgres(postgres_server: URL) -> Iterator[Place]:
-    """An empty schema of its own."""
-    with postgres_support.schema(postgres_server) as url:
+def postgres(postgres_schemas: postgres_support.Schemas) -> Iterator[Place]:
+    """A schema of its own, migrated and without records."""
+    with postgres_schemas.migrated() as url:
+        yield Place(url)
+
+
+@pytest.fixture
+def fresh_postgres(postgres_schemas: postgres_support.Schemas) -> Iterator[Place]:
+    """A schema of its own with nothing in it."""
+    with postgres_schemas.fresh() as url:
         yield Place(url)
 
 
@@ -43,10 +57,26 @@ def sqlite(path: Path) -> Place:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def place(request: pytest.FixtureRequest) -> Place:
-    """Each of the two databases, empty."""
+    """Each of the two databases, without records."""
     found = request.getfixturevalue(request.param)
     assert isinstance(found, Place)
     return found
+
+
+@pytest.fixture(params=["sqlite", "fresh_postgres"])
+def fresh_place(request: pytest.FixtureRequest) -> Place:
+    """Each of the two databases, with no schema yet."""
+    found = request.getfixturevalue(request.param)
+    assert isinstance(found, Place)
+    return found
+
+
+@pytest.fixture
+def sqlite_store(sqlite: Place) -> Iterator[Store]:
+    """A store with `run-1` on a SQLite file, for what only a file can suffer."""
+    with Store.open(sqlite.url) as opened:
+        opened.create_run(run_record())
+        yield opened
 
 
 @pytest.fixture

@@ -20,6 +20,10 @@ import psycopg
 import pytest
 from sqlalchemy import URL, make_url
 
+from gate.records import Store
+from gate.records.migrations import LATEST
+from gate.records.tables import METADATA
+
 URL_VARIABLE = "GATE_TEST_POSTGRES_URL"
 _USER = "postgres"
 _numbers = itertools.count()
@@ -132,7 +136,7 @@ def connect(url: URL | str) -> psycopg.Connection[Any]:
     """A connection past the gate, on which nothing but unique keys and checks holds."""
     address = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
     connection = psycopg.connect(address, autocommit=True)
-    connection.execute("SET session_replication_role = replica")
+    connection.execute("SET session_replication_role = replica; SET lock_timeout = 20000")
     return connection
 
 
@@ -143,15 +147,60 @@ def raw(url: str, statement: str, *values: object) -> list[Any]:
         return [] if cursor.description is None else cursor.fetchall()
 
 
-@contextlib.contextmanager
-def schema(server: URL) -> Iterator[str]:
-    """The address of a new empty schema, dropped at the end."""
-    name = f"t{os.getpid()}_{next(_numbers)}"
-    raw(str_url(server), f"CREATE SCHEMA {name}")
-    try:
-        yield str_url(server.update_query_dict({"options": f"-csearch_path={name}"}))
-    finally:
-        raw(str_url(server), f"DROP SCHEMA {name} CASCADE")
+class Schemas:
+    """Hands out schemas of one server: migrated and empty ones used again and again, or new ones."""
+
+    def __init__(self, server: URL) -> None:
+        self._server = server
+        self._clean: list[str] = []
+
+    @contextlib.contextmanager
+    def fresh(self) -> Iterator[str]:
+        """The address of a schema with nothing in it."""
+        name = f"t{os.getpid()}_{next(_numbers)}"
+        raw(str_url(self._server), f"CREATE SCHEMA {name}")
+        try:
+            yield self._address(name)
+        finally:
+            self._drop(name)
+
+    @contextlib.contextmanager
+    def migrated(self) -> Iterator[str]:
+        """The address of a schema with the tables of a store and no records in them."""
+        name = self._clean.pop() if self._clean else self._made()
+        yield self._address(name)
+        if self._emptied(name):
+            self._clean.append(name)
+        else:
+            self._drop(name)
+
+    def drop(self) -> None:
+        while self._clean:
+            self._drop(self._clean.pop())
+
+    def _made(self) -> str:
+        name = f"t{os.getpid()}_{next(_numbers)}"
+        raw(str_url(self._server), f"CREATE SCHEMA {name}")
+        Store.open(self._address(name)).close()
+        return name
+
+    def _emptied(self, name: str) -> bool:
+        """False when a test changed more than records."""
+        with contextlib.closing(connect(self._address(name))) as connection:
+            found = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s", (name,)).fetchall()
+            versions = connection.execute("SELECT version FROM schema_version ORDER BY version").fetchall()
+            if {t for (t,) in found} != set(METADATA.tables) or versions != [(n + 1,) for n in range(LATEST)]:
+                return False
+            for table in METADATA.tables:
+                if table != "schema_version":
+                    connection.execute(f"DELETE FROM {table}")
+        return True
+
+    def _address(self, name: str) -> str:
+        return str_url(self._server.update_query_dict({"options": f"-csearch_path={name}"}))
+
+    def _drop(self, name: str) -> None:
+        raw(str_url(self._server), f"DROP SCHEMA {name} CASCADE")
 
 
 def str_url(url: URL) -> str:

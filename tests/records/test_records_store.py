@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from records_support import EFFECT, TENANT, approved, at_once, claim_of, error_code, raw, run_record, url
+from records_support import EFFECT, TENANT, Place, approved, at_once, claim_of, error_code, raw, run_record, url
 from sqlalchemy import create_engine, inspect
 
 from gate.errors import StoreError
@@ -36,17 +36,19 @@ def test_store_opened_anew_has_the_latest_schema_and_safe_settings(path: Path) -
     assert found == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 5000}
 
 
-def test_store_opened_again_keeps_its_records(path: Path) -> None:
-    with Store.open(url(path)) as store:
+def test_store_opened_again_keeps_its_records(fresh_place: Place) -> None:
+    with Store.open(fresh_place.url) as store:
         store.create_run(run_record())
-    with Store.open(url(path)) as store:
+    with Store.open(fresh_place.url) as store:
         assert store.run(TENANT, "run-1") == run_record()
-    assert raw(path, "SELECT count(*) FROM schema_version") == [(LATEST,)]
+    assert fresh_place.raw("SELECT count(*) FROM schema_version") == [(LATEST,)]
 
 
-def test_store_opened_by_twenty_threads_at_once_is_made_once(path: Path) -> None:
-    assert at_once(20, lambda _: Store.open(url(path)).close()) == [""] * 20
-    assert raw(path, "SELECT version FROM schema_version") == [(LATEST,)]
+def test_store_opened_by_twenty_threads_at_once_is_made_once(fresh_place: Place) -> None:
+    assert at_once(20, lambda _: Store.open(fresh_place.url).close()) == [""] * 20
+    assert fresh_place.raw("SELECT version FROM schema_version ORDER BY version") == [
+        (version,) for version in range(1, LATEST + 1)
+    ]
 
 
 def test_clock_is_the_time_of_day_in_milliseconds(store: Store) -> None:
@@ -55,15 +57,15 @@ def test_clock_is_the_time_of_day_in_milliseconds(store: Store) -> None:
     assert before - 1 <= now <= time.time_ns() // 1_000_000 + 1
 
 
-def test_columns_of_the_queries_are_those_of_the_migrated_database(store: Store, path: Path) -> None:
-    found = inspect(create_engine(url(path)))
+def test_columns_of_the_queries_are_those_of_the_migrated_database(store: Store, place: Place) -> None:
+    found = inspect(create_engine(place.url))
     declared = {t.name: {c.name: c.nullable for c in t.columns} for t in METADATA.sorted_tables}
     migrated = {n: {c["name"]: c["nullable"] for c in found.get_columns(n)} for n in found.get_table_names()}
     assert migrated == declared
 
 
-def test_every_key_of_the_database_starts_with_the_tenant(store: Store, path: Path) -> None:
-    found = inspect(create_engine(url(path)))
+def test_every_key_of_the_database_starts_with_the_tenant(store: Store, place: Place) -> None:
+    found = inspect(create_engine(place.url))
     keys = {
         (name, tuple(key))
         for name in found.get_table_names()
@@ -82,7 +84,12 @@ def test_every_key_of_the_database_starts_with_the_tenant(store: Store, path: Pa
 @pytest.mark.parametrize(
     "address",
     [
-        "postgresql://user:secret@host/db",
+        "postgresql+psycopg2://user:secret@host/db",
+        "postgresql://user:secret@host",
+        "postgresql://user:secret@host/db?options=-csynchronous_commit%3Doff",
+        "postgresql://user:secret@host/db?options=-csearch_path%3Da%20-cfsync%3Doff",
+        "postgresql://user:secret@host/db?service=other",
+        "postgresql://user:secret@host/db?sslmode=a&sslmode=b",
         "mysql://host/db",
         "nonsense",
         "",
@@ -123,15 +130,15 @@ def test_database_of_something_else_is_refused_and_left_alone(path: Path) -> Non
     assert raw(path, "SELECT name FROM sqlite_master") == [("customers",)]
 
 
-def test_database_of_a_newer_gate_is_refused(store: Store, path: Path) -> None:
-    raw(path, "INSERT INTO schema_version VALUES (?, 0)", LATEST + 1)
-    assert _code_of_open(url(path)) == "store_schema_newer"
+def test_database_of_a_newer_gate_is_refused(store: Store, place: Place) -> None:
+    place.raw("INSERT INTO schema_version VALUES (?, 0)", LATEST + 1)
+    assert _code_of_open(place.url) == "store_schema_newer"
     assert error_code(store.schema_version) == "store_schema_newer"
 
 
-def test_database_that_lost_its_version_is_refused(store: Store, path: Path) -> None:
-    raw(path, "DELETE FROM schema_version")
-    assert _code_of_open(url(path)) == "store_corrupt"
+def test_database_that_lost_its_version_is_refused(store: Store, place: Place) -> None:
+    place.raw("DELETE FROM schema_version")
+    assert _code_of_open(place.url) == "store_corrupt"
 
 
 def test_damaged_page_is_refused(path: Path) -> None:
@@ -167,13 +174,13 @@ def _read_only(path: Path) -> str:
     return f"sqlite:///file:{path}?mode=ro&uri=true"
 
 
-def test_store_opened_for_reading_reads_and_refuses_every_write(store: Store, path: Path) -> None:
+def test_store_opened_for_reading_reads_and_refuses_every_write(sqlite_store: Store, path: Path) -> None:
     with Store.open(_read_only(path)) as reader:
         assert reader.run(TENANT, "run-1") == run_record()
         with pytest.raises(StoreError) as caught:
             reader.create_run(run_record("run-2"))
         assert caught.value.code == "store_read_only"
-        assert store.run(TENANT, "run-2") is None
+        assert sqlite_store.run(TENANT, "run-2") is None
 
 
 def test_store_opened_for_reading_does_not_make_a_file_or_a_schema(path: Path) -> None:
@@ -184,12 +191,12 @@ def test_store_opened_for_reading_does_not_make_a_file_or_a_schema(path: Path) -
     assert path.read_bytes() == b""
 
 
-def test_database_that_only_reads_refuses_a_write(store: Store) -> None:
+def test_database_that_only_reads_refuses_a_write(sqlite_store: Store) -> None:
     # Stands for a file system mounted read-only, which a test run as root cannot have otherwise.
-    with store._database.read() as tx:
+    with sqlite_store._database.read() as tx:
         tx.exec_driver_sql("PRAGMA query_only = ON")
     with pytest.raises(StoreError) as caught:
-        store.create_run(run_record("run-2"))
+        sqlite_store.create_run(run_record("run-2"))
     assert caught.value.code == "store_read_only"
 
 
@@ -222,16 +229,16 @@ def test_file_that_vanished_under_an_open_store_is_refused_and_not_made_anew(tmp
         assert path.exists() == (how == "replaced")
 
 
-def test_table_that_is_gone_is_an_error_of_the_store_without_values(store: Store, path: Path) -> None:
-    raw(path, "DROP TABLE effects")
+def test_table_that_is_gone_is_an_error_of_the_store_without_values(store: Store, place: Place) -> None:
+    place.raw("DROP TABLE effects")
     with pytest.raises(StoreError) as caught:
         store.effect(TENANT, **{**EFFECT, "business_key": "patient Jane"})
     assert caught.value.code == "store_unavailable"
     assert "Jane" not in f"{caught.value}{caught.value.__cause__}"
 
 
-def test_store_that_is_closed_refuses(path: Path) -> None:
-    store = Store.open(url(path))
+def test_store_that_is_closed_refuses(place: Place) -> None:
+    store = Store.open(place.url)
     store.close()
     store.close()
     assert error_code(store.now_ms) == "store_unavailable"
@@ -251,12 +258,11 @@ def test_two_stores_in_memory_are_apart() -> None:
         assert two.run(TENANT, "run-1") is None
 
 
-def test_failure_in_the_middle_of_a_claim_leaves_nothing_behind(store: Store, path: Path) -> None:
+def test_failure_in_the_middle_of_a_claim_leaves_nothing_behind(store: Store, place: Place) -> None:
     granted = approved(store)
     events = store.events(TENANT, "run-1")
     # The last step of the claim fails: its event collides with one that is there already.
-    raw(
-        path,
+    place.raw(
         "INSERT INTO events SELECT tenant_id, run_id, 5, 'x', hash, event_type, payload, at_ms FROM events "
         "WHERE tenant_id = ? AND seq = 1",
         TENANT,
@@ -264,8 +270,8 @@ def test_failure_in_the_middle_of_a_claim_leaves_nothing_behind(store: Store, pa
     with pytest.raises(StoreError) as caught:
         store.claim(claim_of(granted))
     assert caught.value.code == "store_conflict"
-    raw(path, "DELETE FROM events WHERE prev_hash = 'x'")
+    place.raw("DELETE FROM events WHERE prev_hash = 'x'")
     assert store.approval(TENANT, granted.approval_id) == granted
     assert store.effects(TENANT, status=EffectStatus.IN_FLIGHT) == []
     assert store.events(TENANT, "run-1") == events
-    assert raw(path, "SELECT count(*) FROM approval_consumptions") == [(0,)]
+    assert place.raw("SELECT count(*) FROM approval_consumptions") == [(0,)]

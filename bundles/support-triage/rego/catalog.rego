@@ -25,6 +25,27 @@ catalog["search_docs"] := {
 }
 
 # METADATA
+# title: "Capability export_tickets"
+# custom:
+#   source: "capabilities.yaml#/capabilities/export_tickets"
+catalog["export_tickets"] := {
+	"owner": "support_platform",
+	"mode": "read",
+	"side_effect": "none",
+	"transport": "gateway",
+	"tool_principal": "svc-ticket-exporter",
+	"risk_tier": "high",
+	"network_access": "brokered",
+	"allowed_egress": ["tickets.internal"],
+	"timeout_seconds": 60,
+	"approval": "none",
+	"arguments": {"type": "object", "additionalProperties": false, "required": ["queue"], "properties": {"queue": {"type": "string", "enum": ["support", "billing"]}}},
+	"idempotency_key_required": false,
+	"arguments_digest": "sha256:fb504ea2f842540d1215053b72edb1fc8cc108bad8380f11c5bf200533091cbf",
+	"capability_version": "sha256:47750bdae71ec4cd5cc73fad4ff9e9240d0a85730b2f091816fdebe468e735bc",
+}
+
+# METADATA
 # title: "Capability create_ticket"
 # custom:
 #   source: "capabilities.yaml#/capabilities/create_ticket"

@@ -90,6 +90,22 @@ findings contains finding.new("operation_allowed", "allow", "op.emit", "operatio
 }
 
 # METADATA
+# title: "deny export_tickets"
+# custom:
+#   source: "policy.yaml#/policy/capabilities/export_tickets"
+findings contains finding.new("configured_deny", "deny", "cap_410", "capabilities.export_tickets", "policy.yaml#/policy/capabilities/export_tickets") if {
+	input.checkpoint == "tool_execution"
+	input.operation == "call_tool"
+	input.request.capability == "export_tickets"
+}
+
+# METADATA
+# title: "What the policy says of export_tickets"
+# custom:
+#   source: "policy.yaml#/policy/capabilities/export_tickets"
+decisions["export_tickets"] := "deny"
+
+# METADATA
 # title: "allow search_docs"
 # custom:
 #   source: "policy.yaml#/policy/capabilities/search_docs"

@@ -6,6 +6,7 @@ Pure. Raises at the first mistake of one predicate; each predicate is checked by
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,6 +16,9 @@ from gate.compiler.predicate.scope import Kind, Operand, Scope
 from gate.compiler.predicate.syntax import Compare, Exists, Junction, Literal, Name, Node, Not, PredicateError, Truth
 
 _ORDERED = frozenset({"<", "<=", ">", ">="})
+_UNPORTABLE = re.compile(r"\(\?(?!:)|\\[pPAzQEC]|\[\[:")
+"""What RE2 takes and rego-cpp does not (seen on 1.5.2)."""
+
 _MAX_ATOMS = 12
 """Atoms up to which every combination is tried for a predicate that is always the same: 4096 combinations."""
 
@@ -85,6 +89,13 @@ def _check_match(part: Compare, left: Kind) -> None:
     pattern = part.right.value if isinstance(part.right, Literal) else None
     if left is not Kind.STRING or not isinstance(part.left, Name) or not isinstance(pattern, str):
         raise PredicateError("`matches` takes a string name and a pattern", part.at, code="predicate_type_mismatch")
+    if _UNPORTABLE.search(pattern):
+        raise PredicateError(
+            "flags, named groups, Unicode and POSIX classes mean different things to the two engines",
+            part.right.at,
+            code="predicate_pattern_unportable",
+            hint="spell both cases out, as in `[pP]assword`",
+        )
     options = re2.Options()
     options.log_errors = False
     try:

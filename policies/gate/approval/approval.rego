@@ -32,6 +32,7 @@ findings contains finding.new("approval_rejected", "deny", "gate.approval", "", 
 
 # What a control demands is met by an approval that holds in every respect.
 findings contains demand if {
+	needed
 	not _granted_in_full
 	some demand in router.demands
 }

@@ -31,6 +31,26 @@ test_require_principal_approved_own_call if {
 	})) == {"approval_self_approved", "approval_quorum_not_met"}
 }
 
+# The person the agent acts for, whether the run or the caller names him.
+test_require_delegating_person_approved_own_call if _misses_of_delegate == set()
+
+_misses_of_delegate := {[path, name, got] |
+	some path in ["/state/run/delegated_principal_id", "/identity/delegated_principal_id"]
+	some name in ["mira-manager", "MIRA-MANAGER ", "Mira@Example.com"]
+	got := _findings(fixture.put(fixture.ticket, path, name))
+	got != {["approval_self_approved", "require_approval"], ["approval_quorum_not_met", "require_approval"]}
+}
+
+# A record that names no requester does not make the principal's own vote independent.
+test_require_own_call_without_requester if {
+	own := {"principal_id": "mira@example.com"}
+	doc := object.union(fixture.ticket, {"identity": own, "state": {"run": own, "approval": own}})
+	_findings(fixture.without(doc, "/state/approval/requested_by")) == {
+		["approval_self_approved", "require_approval"],
+		["approval_quorum_not_met", "require_approval"],
+	}
+}
+
 test_require_unsigned_vote_from_the_transcript if {
 	_findings(fixture.put(fixture.ticket, "/state/approval/votes", [{
 		"reviewer": "mira-manager",
@@ -84,6 +104,42 @@ test_deny_rejected_status if _findings(_in_status("rejected")) == {["approval_re
 # B9: the recorded rejection of the intent wins over an approval.
 test_deny_rejected_intent if {
 	_findings(fixture.put(fixture.ticket, "/state/rejection/approval_id", "apr-0")) == {["approval_rejected", "deny"]}
+}
+
+# The rejection of the intent stands for every call: one that needs no approval now, or one resumed.
+test_deny_rejected_intent_of_a_call_that_needs_no_approval if _misses_of_rejected == set()
+
+_misses_of_rejected := {[path, value, got] |
+	some path, value in {
+		"/state/rejection": null,
+		"/state/rejection/approval_id": "apr-0",
+		"/state/rejection/intent_digest": "sha256:intent",
+	}
+	got := _findings(fixture.put(fixture.reading, path, value))
+	got != {["approval_rejected", "deny"]}
+}
+
+test_deny_rejected_intent_resumed if {
+	resumed := fixture.put(fixture.ticket, "/operation", "resume_tool")
+	_findings(fixture.put(resumed, "/state/rejection/approval_id", "apr-0")) == {["approval_rejected", "deny"]}
+}
+
+# What is not in the catalog is refused for that alone.
+test_none_rejected_intent_of_no_capability if {
+	rejected := fixture.put(fixture.ticket, "/state/rejection/approval_id", "apr-0")
+	_findings(fixture.put(rejected, "/request/capability", "run_shell")) == set()
+	_findings(fixture.put(rejected, "/operation", "memory_write")) == set()
+}
+
+# One rejecting vote stands, whatever the row and the other votes say.
+test_deny_rejecting_vote_in_an_approved_record if {
+	rejected := object.union(fixture.noor, {"decision": "rejected"})
+	_findings(_with_votes([fixture.vote, rejected])) == {["approval_rejected", "deny"]}
+	_findings(_with_votes([rejected, fixture.vote])) == {["approval_rejected", "deny"]}
+	_findings_in(_with_votes([fixture.vote, fixture.vote, rejected]), _quorum_of_two) == {
+		["approval_rejected", "deny"],
+		["approval_quorum_not_met", "require_approval"],
+	}
 }
 
 test_deny_status_unknown if _findings(_in_status("granted")) == {["approval_status_unknown", "deny"]}
@@ -199,5 +255,9 @@ _quorum_of_two := fixture.put(fixture.bundles, "/triage/contracts/create_ticket/
 # C3: a call that already happened is answered with its receipt and needs no second approval.
 test_none_replay_of_a_committed_call if {
 	committed := {"status": "side_effect_committed", "idempotency_key": "key-1", "action_digest": "sha256:action"}
-	_codes(fixture.put(_in_status("consumed"), "/state/side_effect", committed)) == set()
+	replay := fixture.put(_in_status("consumed"), "/state/side_effect", committed)
+	_codes(replay) == set()
+
+	# It happened before anybody rejected the like of it.
+	_codes(fixture.put(replay, "/state/rejection/approval_id", "apr-9")) == set()
 }

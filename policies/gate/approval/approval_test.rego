@@ -49,6 +49,19 @@ test_require_binding_broken if _misses_in(_owed_by_binding) == set()
 
 test_require_vote_broken if _misses_in(_owed_by_vote) == set()
 
+test_deny_rejection_broken if _misses_in(_owed_by_rejection) == set()
+
+test_require_party_broken if _misses_in(_owed_by_party) == set()
+
+test_require_bound_to_another_principal_or_agent if _misses_of_bound == set()
+
+_misses_of_bound := {[field, value, got] |
+	some field in ["principal_id", "agent_id"]
+	some value in ["", " \t\n", "another", "USER-42", "Triage-Agent"]
+	got := _codes(fixture.put(fixture.ticket, concat("/", ["/state/approval", field]), value))
+	got != {"approval_binding_mismatch"}
+}
+
 _misses_in(table) := {[path, what, got] |
 	some path, owed in table
 	some what, doc in fixture.broken(fixture.ticket, path, owed.values)
@@ -86,12 +99,6 @@ _owed_by_request := {
 
 _owed_by_record := {
 	"/state": {"values": fixture.no_section, "codes": {"approval_rejected", "approval_missing"}},
-	"/state/rejection": {"values": fixture.no_section, "codes": {"approval_rejected"}},
-	# null says that nobody rejected, and only null does.
-	"/state/rejection/approval_id": {
-		"values": array.slice(fixture.garbage, 1, count(fixture.garbage)),
-		"codes": {"approval_rejected"},
-	},
 	"/state/approval": {"values": fixture.no_section, "codes": {"approval_missing"}},
 	"/state/approval/approval_id": {
 		"values": fixture.no_string,
@@ -109,10 +116,38 @@ _owed_by_record := {
 	"/state/approval/expires_at_ms": {"values": fixture.no_number, "codes": {"approval_expired"}},
 }
 
+# null says that nobody rejected, and only null does, in both fields.
+_owed_by_rejection := {
+	"/state/rejection": {"values": fixture.no_section, "codes": {"approval_rejected"}},
+	"/state/rejection/approval_id": {
+		"values": array.slice(fixture.garbage, 1, count(fixture.garbage)),
+		"codes": {"approval_rejected"},
+	},
+	"/state/rejection/intent_digest": {
+		"values": array.concat(array.slice(fixture.garbage, 1, count(fixture.garbage)), ["sha256:intent"]),
+		"codes": {"approval_rejected"},
+	},
+}
+
+# Whoever may be party to the action must be stated, or any vote may be his own.
+_owed_by_party := {
+	"/state/approval/requested_by": {"values": fixture.no_string, "codes": _self_approved},
+	"/state/approval/principal_id": {
+		"values": fixture.no_string,
+		"codes": ({"approval_binding_mismatch"} | _self_approved),
+	},
+	"/state/approval/agent_id": {
+		"values": fixture.no_string,
+		"codes": ({"approval_binding_mismatch"} | _self_approved),
+	},
+	"/state/run": {"values": fixture.no_section, "codes": _self_approved},
+	"/state/run/authorization_mode": {"values": fixture.no_string, "codes": _self_approved},
+}
+
+_self_approved := {"approval_self_approved", "approval_quorum_not_met"}
+
 _owed_by_binding := {
 	"/state/approval/tenant_id": {"values": fixture.garbage, "codes": {"approval_binding_mismatch"}},
-	"/state/approval/principal_id": {"values": fixture.garbage, "codes": {"approval_binding_mismatch"}},
-	"/state/approval/agent_id": {"values": fixture.garbage, "codes": {"approval_binding_mismatch"}},
 	"/state/approval/session_id": {"values": fixture.garbage, "codes": {"approval_binding_mismatch"}},
 	"/state/approval/capability": {
 		"values": array.concat(fixture.garbage, ["search_docs"]),
@@ -124,7 +159,10 @@ _owed_by_binding := {
 
 _owed_by_vote := {
 	"/state/approval/votes/0/verified": {"values": fixture.no_true, "codes": _unsigned},
-	"/state/approval/votes/0/decision": {"values": fixture.garbage, "codes": {"approval_quorum_not_met"}},
+	"/state/approval/votes/0/decision": {
+		"values": array.concat(fixture.garbage, ["rejected", "APPROVED"]),
+		"codes": {"approval_rejected", "approval_quorum_not_met"},
+	},
 	"/state/approval/votes/0/key_id": {
 		"values": fixture.garbage,
 		"codes": {"approval_reviewer_invalid", "approval_quorum_not_met"},
@@ -142,11 +180,14 @@ test_require_votes_broken if _misses_of_votes == set()
 _misses_of_votes := {[what, got] |
 	some what, codes in {
 		"[]": {"approval_quorum_not_met"},
-		"{}": {"approval_quorum_not_met"},
+		"null": _no_votes,
+		"true": _no_votes,
+		"{}": _no_votes,
 		"\"garbage\"": _no_votes,
 		"[null]": _no_votes,
 		"[{}]": _no_votes,
 		"[\"approved\"]": _no_votes,
+		"[[]]": _no_votes,
 	}
 	got := _codes(fixture.put(fixture.ticket, "/state/approval/votes", json.unmarshal(what)))
 	got != codes
@@ -155,7 +196,7 @@ _misses_of_votes := {[what, got] |
 test_require_votes_absent if _codes(fixture.without(fixture.ticket, "/state/approval/votes")) == _no_votes
 
 _no_votes := {
-	"approval_signature_invalid", "approval_reviewer_invalid", "approval_self_approved",
+	"approval_rejected", "approval_signature_invalid", "approval_reviewer_invalid", "approval_self_approved",
 	"approval_quorum_not_met",
 }
 
@@ -171,7 +212,10 @@ _misses_of_contract := {[path, what, got] |
 			"values": fixture.no_string,
 			"codes": ({"approval_contract_missing", "approval_contract_mismatch"} | _unsigned),
 		},
-		"/quorum": {"values": ["", "1", [], {}, 2], "codes": {"approval_quorum_not_met"}},
+		"/quorum": {
+			"values": [null, true, false, 0, -1, 0.5, 2, "", "1", [], [1], {}],
+			"codes": {"approval_quorum_not_met"},
+		},
 		"/request_fields": {
 			"values": [null, true, 5, "garbage", ["unheard_of"], ["trace_id", 5]],
 			"codes": {"approval_request_incomplete"},
@@ -227,6 +271,33 @@ _misses_of_need := {[path, what, got] |
 	got != {"approval_contract_missing", "approval_missing"}
 }
 
+test_deny_policy_does_not_say_that_none_is_needed if _misses_of_decision == set()
+
+_misses_of_decision := {[path, what, got] |
+	some path, values in {
+		"/triage/decisions": fixture.no_section,
+		"/triage/decisions/search_docs": array.concat(fixture.garbage, ["ALLOW", "approval_required"]),
+	}
+	some what, bundles in fixture.broken(fixture.bundles, path, values)
+	got := _codes_in(fixture.reading, bundles)
+	got != {"approval_contract_missing", "approval_missing"}
+}
+
+# A contract by itself asks for nothing; policy, catalog and controls do.
+test_none_contract_of_a_capability_that_needs_none if {
+	contracted := fixture.put(
+		fixture.bundles,
+		"/triage/contracts/search_docs",
+		fixture.bundles.triage.contracts.create_ticket,
+	)
+	_codes_in(fixture.reading, contracted) == set()
+	_flags_in(fixture.reading, contracted) == set()
+}
+
+test_none_refused_capability_asks_for_no_approval if {
+	_codes_in(fixture.reading, fixture.put(fixture.bundles, "/triage/decisions/search_docs", "deny")) == set()
+}
+
 test_require_capability_that_says_none_under_a_policy_that_asks if {
 	bundles := fixture.put(
 		fixture.put(
@@ -260,21 +331,74 @@ test_require_demand_unmet if {
 	}
 }
 
+test_none_demand_elsewhere_met_by_nothing if {
+	_codes_in(fixture.reading, _demanding) == {"approval_contract_missing", "approval_missing", "big_ticket"}
+	_codes_in(fixture.voting, _demanding) == {"big_ticket"}
+	_codes_in({}, _demanding) == {"big_ticket"}
+}
+
+# In every respect: whatever an approval lacks leaves the demand standing.
+test_require_demand_by_an_approval_that_lacks_anything if _misses_of_demand == set()
+
+_misses_of_demand := {[path, what] |
+	some table in [_owed_by_context, _owed_by_record, _owed_by_party, _owed_by_binding, _owed_by_vote]
+	some path, owed in table
+	owed.codes != {"approval_request_incomplete"}
+	some what, doc in fixture.broken(fixture.ticket, path, owed.values)
+	not "big_ticket" in _codes_in(doc, _demanding)
+}
+
+test_require_demand_under_a_contract_that_lacks_anything if _misses_of_demand_contract == set()
+
+_misses_of_demand_contract := {[path, what] |
+	some path, values in {
+		"": fixture.no_section,
+		"/contract_digest": fixture.garbage,
+		"/quorum": [null, true, 0, -1, "1", 2],
+		"/required_reviewers": fixture.no_section,
+	}
+	some what, bundles in fixture.broken(
+		_demanding,
+		concat("", ["/triage/contracts/create_ticket", path]),
+		values,
+	)
+	not "big_ticket" in _codes_in(fixture.ticket, bundles)
+}
+
+test_require_demand_unmet_by_a_rejection_in_the_record if {
+	votes := [fixture.vote, object.union(fixture.noor, {"decision": "rejected"})]
+	_codes_in(_with_votes(votes), _demanding) == {"approval_rejected", "big_ticket"}
+}
+
 test_flags_of_a_sound_call if _flags(fixture.ticket) == {"needed"}
 
 test_flags_of_an_expired_approval if _flags(_in_status("expired")) == {"needed", "ends_run"}
 
-_flags(doc) := union({
-	{"needed" |
-		approval.needed with input as doc
-			with data.gate.agents.bundle_of as fixture.bundle_of
-			with data.gate.bundles as fixture.bundles
-	},
-	{"ends_run" |
-		approval.ends_run_on_expiry with input as doc
-			with data.gate.agents.bundle_of as fixture.bundle_of
-			with data.gate.bundles as fixture.bundles
-	},
+# A run ends only for its own approval: bound to it in every field, for this action, under this contract.
+test_flags_of_an_expired_approval_of_another if _misses_of_another == set()
+
+_misses_of_another := {[path, what, got] |
+	some path in [
+		"/state/approval/tenant_id", "/state/approval/principal_id", "/state/approval/session_id",
+		"/state/approval/agent_id", "/state/approval/capability", "/state/approval/bundle_version",
+		"/state/approval/release_identity", "/state/approval/action_digest", "/state/approval/contract_digest",
+	]
+	some what, doc in fixture.broken(_in_status("expired"), path, fixture.garbage)
+	got := _flags(doc)
+	got != {"needed"}
+}
+
+_flags(doc) := _flags_in(doc, fixture.bundles)
+
+_flags_in(doc, bundles) := flags if {
+	flags := _all_flags with input as doc
+		with data.gate.agents.bundle_of as fixture.bundle_of
+		with data.gate.bundles as bundles
+}
+
+_all_flags := union({
+	{"needed" | approval.needed},
+	{"ends_run" | approval.ends_run_on_expiry},
 })
 
 _in_status(status) := fixture.put(fixture.ticket, "/state/approval/status", status)

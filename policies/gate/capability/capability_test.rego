@@ -54,10 +54,12 @@ _owed := {
 	},
 	"/evidence/arguments/identified": {"values": fixture.no_true, "codes": {"identifying_argument_missing"}},
 	"/digests": {"values": fixture.no_section, "codes": {"arguments_invalid"}},
-	"/digests/action_digest": {"values": fixture.no_string, "codes": {"arguments_invalid"}},
-	"/digests/intent_digest": {"values": fixture.no_string, "codes": {"arguments_invalid"}},
+	"/digests/action_digest": {"values": _no_digest, "codes": {"arguments_invalid"}},
+	"/digests/intent_digest": {"values": _no_digest, "codes": {"arguments_invalid"}},
 	"/request/idempotency_key": {"values": fixture.no_text, "codes": {"idempotency_key_missing"}},
 }
+
+_no_digest := array.concat(fixture.garbage, ["sha256", "SHA256:action", " sha256:action", "md5:action"])
 
 test_none_capability_refused_by_name if {
 	_codes(fixture.put(fixture.ticket, "/request/capability", "run_shell")) == set()
@@ -99,7 +101,70 @@ _owed_by_catalog := {
 		"values": array.concat(fixture.garbage, ["manager"]),
 		"codes": {"idempotency_key_missing", "identifying_argument_missing"},
 	},
+	"catalog/search_docs/risk_tier": {
+		"values": array.concat(fixture.garbage, ["critical", "LOW"]),
+		"codes": {"idempotency_key_missing", "identifying_argument_missing"},
+	},
+	"decisions": {
+		"values": fixture.no_section,
+		"codes": {"idempotency_key_missing", "identifying_argument_missing"},
+	},
+	"decisions/search_docs": {
+		"values": array.concat(fixture.garbage, ["approval_required", "ALLOW"]),
+		"codes": {"idempotency_key_missing", "identifying_argument_missing"},
+	},
 }
+
+test_flags_of_a_reading_call_that_nobody_approves if _misses_of_free == set()
+
+_misses_of_free := {[decision, risk, got] |
+	some decision in ["allow", "deny"]
+	some risk in ["low", "medium", "high"]
+	got := _flags_in(fixture.reading, fixture.put(
+		fixture.put(fixture.bundles, "/triage/decisions/search_docs", decision),
+		"/triage/catalog/search_docs/risk_tier",
+		risk,
+	))
+	got != {"calling", "unclaimed", "approval_free"}
+}
+
+# Not knowing what the controls ask is no freedom; no demand at all is.
+test_flags_of_a_reading_call_by_demands if {
+	_flags_of_demands(set()) == {"calling", "unclaimed", "approval_free"}
+	_flags_of_demands({{"code": "big_read"}}) == {"calling"}
+	_flags_of_demands("garbage") == {"calling"}
+	_flags_of_demands(null) == {"calling"}
+	_flags_of_demands(5) == {"calling"}
+}
+
+test_flags_of_calls_and_others if {
+	_flags_in(fixture.ticket, fixture.bundles) == {"calling"}
+	_flags_in(fixture.put(fixture.ticket, "/operation", "resume_tool"), fixture.bundles) == {"calling"}
+	_flags_in(fixture.voting, fixture.bundles) == set()
+	_flags_in({}, fixture.bundles) == set()
+}
+
+# A write that nobody has to approve is claimed all the same.
+test_flags_of_a_write_that_nobody_approves if {
+	_flags_in(fixture.ticket, object.union(fixture.bundles, {"triage": {
+		"decisions": {"create_ticket": "allow"},
+		"catalog": {"create_ticket": {"approval": "none"}},
+	}})) == {"calling", "approval_free"}
+}
+
+_flags_of_demands(value) := _flags_in(fixture.reading, fixture.put(fixture.bundles, "/triage/demands", value))
+
+_flags_in(doc, bundles) := flags if {
+	flags := _all_flags with input as doc
+		with data.gate.agents.bundle_of as fixture.bundle_of
+		with data.gate.bundles as bundles
+}
+
+_all_flags := union({
+	{"calling" | capability.calling},
+	{"unclaimed" | capability.unclaimed},
+	{"approval_free" | capability.approval_free},
+})
 
 # An approval that is needed makes even a reading call one that is claimed, so that it is consumed once.
 test_deny_reading_call_that_needs_an_approval if {

@@ -43,37 +43,51 @@ _owed := {
 		"codes": {"side_effect_state_missing"},
 	},
 	"/state/idempotency": {"values": fixture.no_section, "codes": {"idempotency_conflict"}},
-	# null says that the key is unused, and only null does.
+	# null says that the key is unused, and only null does, on both sides.
 	"/state/idempotency/action_digest": {
-		"values": array.concat(array.slice(fixture.garbage, 1, count(fixture.garbage)), ["sha256:other"]),
+		"values": array.concat(array.slice(fixture.garbage, 1, count(fixture.garbage)), ["sha256:other", "sha256:action"]),
+		"codes": {"idempotency_conflict"},
+	},
+	"/state/idempotency/idempotency_key": {
+		"values": array.concat(array.slice(fixture.garbage, 1, count(fixture.garbage)), ["key-1"]),
 		"codes": {"idempotency_conflict"},
 	},
 }
 
 test_none_failed_before_the_effect if _codes(_in_state({"status": "failed_before_effect"})) == set()
 
-test_none_key_used_for_this_action if {
-	_codes(fixture.put(fixture.ticket, "/state/idempotency/action_digest", "sha256:action")) == set()
-}
+_used := fixture.put(
+	fixture.ticket,
+	"/state/idempotency",
+	{"idempotency_key": "key-1", "action_digest": "sha256:action"},
+)
 
-test_deny_key_used_but_digest_broken if _misses_of_key == set()
+test_none_key_used_for_this_action if _codes(_used) == set()
 
-_misses_of_key := {[what, got] |
-	used := fixture.put(fixture.ticket, "/state/idempotency/action_digest", "sha256:action")
-	some what, doc in fixture.broken(used, "/digests/action_digest", fixture.garbage)
+test_deny_key_used_but_a_side_broken if _misses_of_key == set()
+
+_misses_of_key := {[path, what, got] |
+	some path, another in {
+		"/digests": fixture.no_section,
+		"/digests/action_digest": ["sha256:other"],
+		"/request/idempotency_key": ["key-2"],
+		"/state/idempotency/action_digest": ["sha256:other"],
+		"/state/idempotency/idempotency_key": ["key-2"],
+	}
+	some what, doc in fixture.broken(_used, path, array.concat(fixture.garbage, another))
 	got := _codes(doc)
 	got != {"idempotency_conflict"}
 }
 
 test_deny_key_and_digest_alike_but_no_string if _misses_of_alike == set()
 
-_misses_of_alike := {[value, got] |
-	some value in [true, false, 0, [], {}]
-	got := _codes(fixture.put(
-		fixture.put(fixture.ticket, "/state/idempotency/action_digest", value),
-		"/digests/action_digest",
-		value,
-	))
+_misses_of_alike := {[there, here, value, got] |
+	some there, here in {
+		"/state/idempotency/action_digest": "/digests/action_digest",
+		"/state/idempotency/idempotency_key": "/request/idempotency_key",
+	}
+	some value in [null, true, false, 0, [], {}]
+	got := _codes(fixture.put(fixture.put(_used, there, value), here, value))
 	got != {"idempotency_conflict"}
 }
 

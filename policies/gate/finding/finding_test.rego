@@ -19,6 +19,13 @@ test_precedence_is_the_closed_set_strictest_first if {
 	]
 }
 
+test_verdicts_are_the_precedence_as_a_set if {
+	finding.verdicts == {
+		"deny", "continuity_validation_failed", "blocked_on_reconciliation", "require_approval",
+		"reauthorization_required", "allow",
+	}
+}
+
 test_strictest_of_every_pair_is_the_earlier_one if _wrong_pairs == set()
 
 _wrong_pairs := {[a, b, got] |

@@ -20,8 +20,8 @@ _misses_of_whole := {[doc, got] |
 }
 
 _everything := {
-	"schema_version_unsupported", "request_id_missing", "time_missing", "checkpoint_unknown", "operation_unknown",
-	"agent_identity_missing", "authorization_mode_invalid", "delegation_incomplete",
+	"schema_version_unsupported", "request_id_missing", "time_missing", "trace_missing", "checkpoint_unknown",
+	"operation_unknown", "agent_identity_missing", "authorization_mode_invalid", "delegation_incomplete",
 }
 
 test_deny_each_field_broken if _misses == set()
@@ -37,6 +37,8 @@ _owed := {
 	"/schema_version": {"values": array.concat(fixture.garbage, ["gate-input/v2", "GATE-INPUT/V1"]), "codes": {"schema_version_unsupported"}},
 	"/request_id": {"values": array.concat(fixture.no_string, [""]), "codes": {"request_id_missing"}},
 	"/now_ms": {"values": array.concat(fixture.no_number, [0, -1]), "codes": {"time_missing"}},
+	"/trace": {"values": fixture.no_section, "codes": {"trace_missing"}},
+	"/trace/trace_id": {"values": fixture.no_text, "codes": {"trace_missing"}},
 	"/operation": {"values": array.concat(fixture.garbage, ["CALL_TOOL", "memory_write"]), "codes": {"operation_unknown"}},
 	"/agent": {"values": fixture.no_section, "codes": {"agent_identity_missing"}},
 	"/agent/agent_id": {"values": fixture.no_text, "codes": {"agent_identity_missing"}},
@@ -61,6 +63,18 @@ _misses_of_checkpoint := {[what, got] |
 	some what, doc in fixture.broken(fixture.ticket, "/checkpoint", array.concat(fixture.garbage, ["TOOL_EXECUTION"]))
 	got := _codes(doc)
 	got != {"checkpoint_unknown", "operation_unknown"}
+}
+
+# A trace is owed at every checkpoint, not only where a tool runs.
+test_deny_trace_missing_everywhere if _misses_of_trace == set()
+
+_misses_of_trace := {[checkpoint, operation, what, got] |
+	some checkpoint, operations in _pairing
+	some operation in operations
+	sound := object.union(fixture.ticket, {"checkpoint": checkpoint, "operation": operation})
+	some what, doc in fixture.broken(sound, "/trace/trace_id", fixture.no_text)
+	got := _codes(doc)
+	got != {"trace_missing"}
 }
 
 # Outside tool calls the bundle's run precheck says whether tenant and principal are needed.

@@ -21,7 +21,10 @@ _misses_of_whole := {[doc, got] |
 	got != _everything
 }
 
-_everything := {"run_not_running", "tenant_mismatch", "principal_mismatch", "agent_mismatch", "session_mismatch"}
+_everything := {
+	"run_not_running", "tenant_mismatch", "principal_mismatch", "agent_mismatch", "session_mismatch",
+	"run_mismatch",
+}
 
 test_deny_each_field_broken if _misses == set()
 
@@ -51,6 +54,9 @@ _owed := {
 	"/identity/principal_id": {"values": array.concat(fixture.garbage, ["USER-42"]), "codes": {"principal_mismatch"}},
 	"/agent/agent_id": {"values": fixture.garbage, "codes": {"agent_mismatch"}},
 	"/trace/session_id": {"values": fixture.garbage, "codes": {"session_mismatch"}},
+	"/trace": {"values": fixture.no_section, "codes": {"session_mismatch", "run_mismatch"}},
+	"/trace/run_id": {"values": array.concat(fixture.garbage, ["run-9", "RUN-1"]), "codes": {"run_mismatch"}},
+	"/state/run/run_id": {"values": array.concat(fixture.garbage, ["run-9"]), "codes": {"run_mismatch"}},
 }
 
 # Two absent or two equally wrong sides are no match.
@@ -62,6 +68,7 @@ _misses_of_both := {[path, value, got] |
 		"principal_id": ["/identity/principal_id", {"principal_mismatch"}],
 		"agent_id": ["/agent/agent_id", {"agent_mismatch"}],
 		"session_id": ["/trace/session_id", {"session_mismatch"}],
+		"run_id": ["/trace/run_id", {"run_mismatch"}],
 	}
 	some value in fixture.no_string
 	doc := fixture.put(fixture.put(fixture.ticket, owed[0], value), concat("/", ["/state/run", path]), value)
@@ -73,7 +80,7 @@ test_none_run_start_without_run if {
 	_codes(fixture.put(fixture.put(fixture.ticket, "/operation", "run_start"), "/state", null)) == set()
 }
 
-# People vote and reconcile when the run waits, has ended, or was another principal's: tenant and agent still bind.
+# People vote and reconcile when the run waits, has ended, or was another principal's: tenant, agent and run still bind.
 test_none_transition_by_another_person_after_the_run if _misses_of_transition == set()
 
 _misses_of_transition := {[doc, got] |
@@ -84,12 +91,30 @@ _misses_of_transition := {[doc, got] |
 	got != set()
 }
 
-test_deny_transition_in_another_tenant if {
-	_codes(fixture.put(fixture.voting, "/state/run/tenant_id", "tenant-other")) == {"tenant_mismatch"}
+test_deny_transition_of_another if _misses_of_another == set()
+
+_misses_of_another := {[sound.operation, path, what, got] |
+	some sound in [fixture.voting, fixture.reconciling]
+	some path, code in {
+		"/state/run/tenant_id": "tenant_mismatch",
+		"/identity/tenant_id": "tenant_mismatch",
+		"/state/run/agent_id": "agent_mismatch",
+		"/agent/agent_id": "agent_mismatch",
+		"/state/run/run_id": "run_mismatch",
+		"/trace/run_id": "run_mismatch",
+	}
+	some what, doc in fixture.broken(sound, path, array.concat(fixture.garbage, ["another"]))
+	got := _codes(doc)
+	got != {code}
 }
 
-test_deny_transition_without_run if {
-	_codes(fixture.put(fixture.reconciling, "/state/run", null)) == {"tenant_mismatch", "agent_mismatch"}
+test_deny_transition_without_run if _misses_of_absent_run == set()
+
+_misses_of_absent_run := {[sound.operation, what, got] |
+	some sound in [fixture.voting, fixture.reconciling]
+	some what, doc in fixture.broken(sound, "/state/run", fixture.no_section)
+	got := _codes(doc)
+	got != {"tenant_mismatch", "agent_mismatch", "run_mismatch"}
 }
 
 _codes(doc) := {f.code | some f in run.findings with input as doc}

@@ -28,7 +28,7 @@ test_deny_refused_and_nothing_permits if {
 test_deny_restricted_and_nothing_permits if _misses_of_unpermitted == set()
 
 _misses_of_unpermitted := {[word, got] |
-	some word in array.concat(array.slice(finding.precedence, 1, 5), ["surprise"])
+	some word in array.slice(finding.precedence, 1, 5)
 	view := _view(fixture.reading, {finding.new("restricts", word, "r", "q", "s")})
 	got := [view.verdict, view.codes]
 	got != ["deny", ["no_rule_permits", "restricts"]]
@@ -56,7 +56,71 @@ _misses_of_unknown := {[word, got] |
 	some word in ["ALLOW", "Allow", "allow ", "permit", "block", "", null, true, false, 0, 5, [], ["allow"], {}]
 	view := _view(fixture.reading, {fixture.permit, finding.new("surprise", word, "r", "q", "s")})
 	got := [view.verdict, view.codes]
-	got != ["deny", ["configured_allow", "surprise"]]
+	got != ["deny", ["configured_allow", "finding_malformed"]]
+}
+
+# What the constructor did not make is a refusal, whatever it says: nothing of it is shown, and nothing of it permits.
+test_deny_malformed_finding_beside_a_permit if _misses_of_malformed == set()
+
+_misses_of_malformed := {[f, got] |
+	some f in _malformed
+	view := _view(fixture.reading, {fixture.permit, f})
+	got := [view.verdict, view.codes]
+	got != ["deny", ["configured_allow", "finding_malformed"]]
+}
+
+test_deny_malformed_finding_alone if _misses_of_malformed_alone == set()
+
+_misses_of_malformed_alone := {[f, got] |
+	some f in _malformed
+	view := _view(fixture.reading, {f})
+	got := [view.verdict, view.codes]
+	got != ["deny", ["finding_malformed"]]
+}
+
+_malformed := {"a string", null, true, 5, ["deny"], {}, []} | {f |
+	some verdict in ["deny", "allow"]
+	sound := finding.new("x", verdict, "r", "q", "s")
+	some field in ["code", "verdict", "rule", "requirement", "source"]
+	some _, f in fixture.broken(sound, concat("/", ["", field]), fixture.no_string)
+}
+
+test_deny_malformed_findings_are_one_reason if {
+	_reasons(fixture.reading, {fixture.permit, {}, "deny", {"verdict": "allow"}}) == [
+		object.union(fixture.permit, {"remedy": ""}),
+		{
+			"code": "finding_malformed",
+			"verdict": "deny",
+			"rule": "gate.verdict",
+			"requirement": "",
+			"source": "",
+			"remedy": "a rule raised something that is not a finding; compile the bundle again",
+		},
+	]
+}
+
+# A stranger learns nothing of the bundle's faults, and no half a finding makes one.
+test_deny_malformed_finding_is_hidden_from_a_stranger if {
+	stranger := fixture.put(fixture.reading, "/identity/tenant_id", "tenant-other")
+	_view(stranger, {fixture.permit, "deny"}) == {
+		"verdict": "deny",
+		"codes": ["tenant_mismatch"],
+		"flags": {"stranger"},
+	}
+}
+
+test_deny_malformed_mismatch_makes_no_stranger if {
+	_view(fixture.reading, {fixture.permit, {"code": "tenant_mismatch", "verdict": "deny"}}) == {
+		"verdict": "deny",
+		"codes": ["configured_allow", "finding_malformed"],
+		"flags": set(),
+	}
+}
+
+# Two rules may find the same and ask for different verdicts: both are told.
+test_reasons_differ_by_verdict_alone if {
+	pair := {finding.new("x", "deny", "r", "q", "s"), finding.new("x", "require_approval", "r", "q", "s")}
+	[reason.verdict | some reason in _reasons(fixture.reading, pair)] == ["deny", "require_approval"]
 }
 
 # Any one mismatch hides every other finding, the bundle's included.

@@ -4,7 +4,7 @@ import data.gate.approval.votes
 import data.gate.fixture_test as fixture
 
 test_vote_sound_counts if {
-	_view(fixture.ticket) == {"humans": {"mira@example.com"}, "all": {"signed", "may_review", "independent"}}
+	_view(fixture.ticket) == {"humans": {"mira@example.com"}, "all": {"approving", "signed", "may_review", "independent"}}
 }
 
 test_vote_empty_document_counts_nothing if _view({}) == {"humans": set(), "all": set()}
@@ -24,26 +24,32 @@ _owed := {
 		"values": array.concat(fixture.garbage, ["rejected", "Approved"]),
 		"all": {"signed", "may_review", "independent"},
 	},
-	"/state/approval/votes/0/verified": {"values": fixture.no_true, "all": {"may_review", "independent"}},
-	"/state/approval/votes/0/approval_id": {"values": fixture.garbage, "all": {"may_review", "independent"}},
-	"/state/approval/votes/0/nonce": {"values": fixture.garbage, "all": {"may_review", "independent"}},
-	"/state/approval/votes/0/action_digest": {"values": fixture.garbage, "all": {"may_review", "independent"}},
-	"/state/approval/votes/0/contract_digest": {"values": fixture.garbage, "all": {"may_review", "independent"}},
-	"/state/approval/votes/0/environment": {"values": fixture.garbage, "all": {"may_review", "independent"}},
-	"/state/approval/votes/0/expires_at_ms": {"values": fixture.no_number, "all": {"may_review", "independent"}},
-	"/state/approval/votes/0/issued_at_ms": {"values": fixture.no_number, "all": {"independent"}},
+	"/state/approval/votes/0/verified": {"values": fixture.no_true, "all": {"approving", "may_review", "independent"}},
+	"/state/approval/votes/0/approval_id": {"values": fixture.garbage, "all": {"approving", "may_review", "independent"}},
+	"/state/approval/votes/0/nonce": {"values": fixture.garbage, "all": {"approving", "may_review", "independent"}},
+	"/state/approval/votes/0/action_digest": {"values": fixture.garbage, "all": {"approving", "may_review", "independent"}},
+	"/state/approval/votes/0/contract_digest": {"values": fixture.garbage, "all": {"approving", "may_review", "independent"}},
+	"/state/approval/votes/0/environment": {"values": fixture.garbage, "all": {"approving", "may_review", "independent"}},
+	"/state/approval/votes/0/expires_at_ms": {"values": fixture.no_number, "all": {"approving", "may_review", "independent"}},
+	"/state/approval/votes/0/issued_at_ms": {"values": fixture.no_number, "all": {"approving", "independent"}},
 	"/state/approval/votes/0/key_id": {
 		"values": array.concat(fixture.garbage, ["noor-key"]),
-		"all": {"signed", "independent"},
+		"all": {"approving", "signed", "independent"},
 	},
-	"/state/approval/votes/0/reviewer": {"values": fixture.no_string, "all": {"signed"}},
-	"/state/approval/approval_id": {"values": fixture.garbage, "all": {"may_review", "independent"}},
-	"/state/approval/nonce": {"values": fixture.garbage, "all": {"may_review", "independent"}},
-	"/state/approval/action_digest": {"values": fixture.garbage, "all": {"may_review", "independent"}},
-	"/agent/environment": {"values": fixture.garbage, "all": {"may_review", "independent"}},
-	"/now_ms": {"values": fixture.no_number, "all": {"independent"}},
-	"/request/capability": {"values": fixture.garbage, "all": {"independent"}},
-	"/agent/agent_id": {"values": fixture.garbage, "all": {"independent"}},
+	"/state/approval/votes/0/reviewer": {"values": fixture.no_string, "all": {"approving", "signed"}},
+	"/state/approval/approval_id": {"values": fixture.garbage, "all": {"approving", "may_review", "independent"}},
+	"/state/approval/nonce": {"values": fixture.garbage, "all": {"approving", "may_review", "independent"}},
+	"/state/approval/action_digest": {"values": fixture.garbage, "all": {"approving", "may_review", "independent"}},
+	"/agent/environment": {"values": fixture.garbage, "all": {"approving", "may_review", "independent"}},
+	"/now_ms": {"values": fixture.no_number, "all": {"approving", "independent"}},
+	"/request/capability": {"values": fixture.garbage, "all": {"approving", "independent"}},
+	"/agent/agent_id": {"values": fixture.garbage, "all": {"approving", "independent"}},
+	# Whoever is not stated could be anybody, so that nobody is independent of him.
+	"/state/approval/requested_by": {"values": fixture.no_string, "all": {"approving", "signed", "may_review"}},
+	"/state/approval/principal_id": {"values": fixture.no_string, "all": {"approving", "signed", "may_review"}},
+	"/state/approval/agent_id": {"values": fixture.no_string, "all": {"approving", "signed", "may_review"}},
+	"/state/run/authorization_mode": {"values": fixture.no_string, "all": {"approving", "signed", "may_review"}},
+	"/state/run": {"values": fixture.no_section, "all": {"approving", "signed", "may_review"}},
 }
 
 # Two equally wrong sides are no match.
@@ -62,13 +68,13 @@ _misses_of_alike := {[field, value, got] |
 		concat("/", ["/state/approval/votes/0", field]),
 		value,
 	))
-	got != {"humans": set(), "all": {"may_review", "independent"}}
+	got != {"humans": set(), "all": {"approving", "may_review", "independent"}}
 }
 
 test_vote_no_list_at_all_counts_nothing if _misses_of_list == set()
 
 _misses_of_list := {[votes_, got] |
-	some votes_ in ["garbage", [null], [5], ["garbage"], [[]], [{}]]
+	some votes_ in [null, true, 5, "", "garbage", {}, {"0": fixture.vote}, [null], [5], ["garbage"], [[]], [{}]]
 	got := _view(fixture.put(fixture.ticket, "/state/approval/votes", votes_))
 	got != {"humans": set(), "all": set()}
 }
@@ -78,13 +84,20 @@ test_vote_list_absent_counts_nothing if {
 }
 
 test_vote_empty_list_counts_nobody if {
-	_view(_with_votes([])) == {"humans": set(), "all": {"signed", "may_review", "independent"}}
+	_view(_with_votes([])) == {"humans": set(), "all": {"approving", "signed", "may_review", "independent"}}
+}
+
+test_vote_rejecting_beside_an_approving_one if {
+	_view(_with_votes([fixture.vote, object.union(fixture.noor, {"decision": "rejected"})])) == {
+		"humans": {"mira@example.com"},
+		"all": {"signed", "may_review", "independent"},
+	}
 }
 
 test_vote_one_bad_vote_spoils_the_list if {
 	_view(_with_votes([fixture.vote, object.union(fixture.noor, {"verified": false})])) == {
 		"humans": {"mira@example.com"},
-		"all": {"may_review", "independent"},
+		"all": {"approving", "may_review", "independent"},
 	}
 }
 
@@ -121,10 +134,24 @@ _misses_of_key := {[times, got] |
 	got != valid
 }
 
+# A key without its times is valid at no time; null and false order before every number, text after.
+test_vote_key_times_broken if _misses_of_key_times == set()
+
+_misses_of_key_times := {[field, what, got] |
+	some field in ["not_before_ms", "not_after_ms"]
+	some what, bundles in fixture.broken(
+		fixture.bundles,
+		concat("/", ["/triage/reviewers/mira-manager/keys/mira-key", field]),
+		array.concat(fixture.no_number, [false, ""]),
+	)
+	got := _view_in(fixture.ticket, bundles)
+	got != {"humans": set(), "all": {"approving", "signed", "independent"}}
+}
+
 test_vote_reviewer_without_the_role if {
 	_view(_with_votes([object.union(fixture.vote, {"reviewer": "otto-auditor", "key_id": "otto-key"})])) == {
 		"humans": set(),
-		"all": {"signed", "independent"},
+		"all": {"approving", "signed", "independent"},
 	}
 }
 
@@ -146,7 +173,7 @@ test_vote_same_human_twice_counts_once if {
 	_view(_with_votes([
 		fixture.vote, fixture.vote,
 		object.union(fixture.vote, {"reviewer": "mira-second", "key_id": "mira-second-key"}),
-	])) == {"humans": {"mira@example.com"}, "all": {"signed", "may_review", "independent"}}
+	])) == {"humans": {"mira@example.com"}, "all": {"approving", "signed", "may_review", "independent"}}
 }
 
 test_vote_two_humans_count_twice if {
@@ -160,7 +187,37 @@ _misses_of_party := {[party, name, got] |
 	some party in ["requested_by", "principal_id", "agent_id"]
 	some name in ["mira-manager", "Mira-Manager", "mira@example.com", " MIRA@EXAMPLE.COM\n"]
 	got := _view(fixture.put(fixture.ticket, concat("/", ["/state/approval", party]), name))
-	got != {"humans": set(), "all": {"signed", "may_review"}}
+	got != {"humans": set(), "all": {"approving", "signed", "may_review"}}
+}
+
+# Nor the person the agent acts for, whether the run or the caller names him.
+test_vote_by_the_delegating_person_is_not_independent if _misses_of_delegate == set()
+
+_misses_of_delegate := {[path, name, got] |
+	some path in ["/state/run/delegated_principal_id", "/identity/delegated_principal_id"]
+	some name in ["mira-manager", "Mira-Manager", "mira@example.com", " MIRA@EXAMPLE.COM\n"]
+	got := _view(fixture.put(fixture.ticket, path, name))
+	got != {"humans": set(), "all": {"approving", "signed", "may_review"}}
+}
+
+test_vote_where_nobody_delegates_is_independent if {
+	platform := object.union(fixture.ticket, {
+		"identity": {"delegated_principal_id": null},
+		"state": {"run": {"authorization_mode": "platform_owned", "delegated_principal_id": null}},
+	})
+	_view(platform) == _view(fixture.ticket)
+}
+
+# One party's absence hides no other party.
+test_vote_by_a_party_with_another_party_absent if _misses_of_two_parties == set()
+
+_misses_of_two_parties := {[party, absent, got] |
+	some party in ["requested_by", "principal_id", "agent_id"]
+	some absent in ["requested_by", "principal_id", "agent_id"]
+	party != absent
+	voted := fixture.put(fixture.ticket, concat("/", ["/state/approval", party]), "mira-manager")
+	got := _view(fixture.without(voted, concat("/", ["/state/approval", absent])))
+	got != {"humans": set(), "all": {"approving", "signed", "may_review"}}
 }
 
 test_humans_of_an_unknown_reviewer_are_none if _humans({"reviewer": "nobody"}) == set()
@@ -188,6 +245,7 @@ _view_in(doc, bundles) := view if {
 _whole_view := {
 	"humans": votes.approving,
 	"all": union({
+		{"approving" | votes.all_approving},
 		{"signed" | votes.all_signed},
 		{"may_review" | votes.all_may_review},
 		{"independent" | votes.all_independent},
