@@ -5,12 +5,14 @@ Pure. A restricting control holds unless its predicate is provably false; a `whe
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gate.canonical import digest
 from gate.compiler.model import (
+    CHECKPOINTS,
     Condition,
     EntryRule,
     Equals,
@@ -36,7 +38,7 @@ from gate.documents import EVERY, Bundle, ControlCheckpoint
 from gate.documents import pointer_of as pointer
 from gate.errors import Problem
 
-CHECKPOINTS, POLICY = "checkpoints.yaml", "policy.yaml"
+CONTROLS, POLICY = "checkpoints.yaml", "policy.yaml"
 
 _WITH_CAPABILITY = frozenset({"tool_execution", "output", "state"})
 """Checkpoints whose operations may concern a capability."""
@@ -70,7 +72,7 @@ def link_predicates(bundle: Bundle) -> Iterator[Problem]:
 
 
 def _control_problems(bundle: Bundle, index: int, control: ControlCheckpoint) -> Iterator[Problem]:
-    document, here = bundle.documents[CHECKPOINTS], ("control_checkpoints", index)
+    document, here = bundle.documents[CONTROLS], ("control_checkpoints", index)
     same = [c for c in bundle.checkpoints[:index] if _key(c) == _key(control)]
     if same:
         yield document.problem(
@@ -96,11 +98,19 @@ def _control_problems(bundle: Bundle, index: int, control: ControlCheckpoint) ->
             f"nothing at checkpoint `{control.checkpoint}` concerns a capability",
             'write applies_to: ["*"]',
         )
+    for at, operation in enumerate(control.operations):
+        if operation not in CHECKPOINTS[control.checkpoint]:
+            yield document.problem(
+                pointer(*here, "operations", at),
+                "control_operation_unknown",
+                f"operation `{operation}` does not belong to checkpoint `{control.checkpoint}`",
+                "its operations are " + ", ".join(CHECKPOINTS[control.checkpoint]),
+            )
     yield from _action_problems(bundle, index, control)
     known = [bundle.capabilities[name] for name in control.applies_to if name in bundle.capabilities]
     yield from _predicate_problems(
         bundle,
-        CHECKPOINTS,
+        CONTROLS,
         pointer(*here, "predicate"),
         control.predicate,
         Scope(known),
@@ -110,7 +120,7 @@ def _control_problems(bundle: Bundle, index: int, control: ControlCheckpoint) ->
 
 
 def _action_problems(bundle: Bundle, index: int, control: ControlCheckpoint) -> Iterator[Problem]:
-    document, here = bundle.documents[CHECKPOINTS], ("control_checkpoints", index)
+    document, here = bundle.documents[CONTROLS], ("control_checkpoints", index)
     if (control.action == "redact") != bool(control.redact):
         yield document.problem(
             pointer(*here, "action"),
@@ -214,14 +224,16 @@ def _mangled(name: str) -> str:
 
 def _effects(index: int, control: ControlCheckpoint, lowered: Lowered) -> Iterator[Item]:
     """The rules that make a control do something: for each capability it is bound to, its audit and its action."""
-    source = f"{CHECKPOINTS}#{pointer('control_checkpoints', index)}"
-    for capability in control.applies_to:
+    source = f"{CONTROLS}#{pointer('control_checkpoints', index)}"
+    for capability, operation in itertools.product(control.applies_to, control.operations or (None,)):
         bound: tuple[Condition, ...] = (Equals(("checkpoint",), control.checkpoint),)
+        if operation is not None:
+            bound = (*bound, Equals(("operation",), operation))
         if capability != EVERY:
             bound = (*bound, Equals(("request", "capability"), capability))
-        elif control.checkpoint == "tool_execution":
+        elif control.checkpoint == "tool_execution" and operation is None:
             bound = (*bound, NotHolds("lists_tools"))
-        suffix = "" if capability == EVERY else f" on {capability}"
+        suffix = ("" if capability == EVERY else f" on {capability}") + (f" at {operation}" if operation else "")
         yield EntryRule(
             name="controls",
             title=f"audit of {control.policy_requirement}{suffix}",

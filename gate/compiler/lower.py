@@ -6,7 +6,7 @@ Digests of catalog entries, argument schemas and contracts are computed here: Re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from gate.canonical import digest
@@ -14,6 +14,7 @@ from gate.compiler.controls import LoweredPredicates, lower_predicates
 from gate.compiler.link import APPROVALS, BUNDLE, CATALOG, POLICY, REVIEWERS
 from gate.compiler.literal import package_name
 from gate.compiler.model import (
+    CHECKPOINTS,
     CompiledBundle,
     Constant,
     Equals,
@@ -29,18 +30,6 @@ from gate.documents import pointer_of as pointer
 
 MAX_RULES_PER_FILE = 250
 """`opa check` is quadratic in the annotations of one file."""
-
-CHECKPOINTS: Mapping[str, tuple[str, ...]] = {
-    "input": ("run_start", "user_message", "retrieve"),
-    "llm": ("model_call",),
-    "state": (
-        *("memory_write", "compact", "reset", "recover", "rehydrate", "handoff", "fork"),
-        *("approval_transition", "effect_transition"),
-    ),
-    "tool_execution": ("call_tool", "resume_tool", "list_tools", "elicit", "progress"),
-    "output": ("emit", "notify"),
-}
-"""Operations of each checkpoint (DESIGN 5.1). Rego checks the pairing; this only says where a rule belongs."""
 
 _CHECKPOINT_OF = {operation: checkpoint for checkpoint, operations in CHECKPOINTS.items() for operation in operations}
 

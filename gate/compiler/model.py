@@ -5,8 +5,21 @@ Pure data. Every node knows the YAML it came from; `gate.compiler.emit` dispatch
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+CHECKPOINTS: Mapping[str, tuple[str, ...]] = {
+    "input": ("run_start", "user_message", "retrieve"),
+    "llm": ("model_call",),
+    "state": (
+        *("memory_write", "compact", "reset", "recover", "rehydrate", "handoff", "fork"),
+        *("approval_transition", "effect_transition"),
+    ),
+    "tool_execution": ("call_tool", "resume_tool", "list_tools", "elicit", "progress"),
+    "output": ("emit", "notify"),
+}
+"""Operations of each checkpoint (DESIGN 5.1). Rego checks the pairing; this only says where a rule belongs."""
 
 
 @dataclass(frozen=True, slots=True)

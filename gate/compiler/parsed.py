@@ -149,7 +149,7 @@ def input_path(term: Node) -> tuple[str, ...]:
     return ()
 
 
-def constructor_calls(source: Source, index: RuleIndex, node: Node) -> Iterator[tuple[Node, Sequence[Node]]]:
+def constructor_calls(source: Source, index: RuleIndex, node: Any) -> Iterator[tuple[Node, Sequence[Node]]]:
     """Every call of the constructor of findings below `node`, with its arguments."""
     for inner in walk(node):
         call = call_of(inner)

@@ -23,6 +23,8 @@ class ControlCheckpoint:
     """Name of the requirement; the reason code when it fires."""
     applies_to: tuple[str, ...]
     """Capability names, or `*` alone."""
+    operations: tuple[str, ...]
+    """Operations of the checkpoint it is bound to; empty for every one of them."""
     predicate: str
     action: str
     """`deny`, `require_approval`, `redact` or `warn`."""
@@ -42,6 +44,7 @@ def control_checkpoints(document: Document) -> tuple[ControlCheckpoint, ...]:
             checkpoint=entry["checkpoint"],
             policy_requirement=entry["policy_requirement"],
             applies_to=tuple(entry["applies_to"]),
+            operations=tuple(entry.get("operations", ())),
             predicate=entry["predicate"],
             action=entry["action"],
             redact=tuple(entry.get("redact", ())),

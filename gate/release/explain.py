@@ -14,16 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from gate.compiler import Assembly, Compiled, assemble
-from gate.compiler.parsed import Node, RuleIndex, Source, constructor_calls, read, walk
+from gate.compiler.parsed import Key, Node, RuleIndex, Source, constructor_calls, read
 from gate.decision import Decision, Reason
 from gate.errors import ToolchainError
 from gate.pdp import DecisionPoint
 
 _UNTRUSTED = "request"
-
-Rule = Mapping[str, Any]
-Key = tuple[str, str]
-"""Package and rule name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +91,14 @@ class _Index:
     """The rules of an assembly and what each reads, through every rule it refers to."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
-        self._rules: dict[Key, list[tuple[Source, Rule]]] = {}
-        for source in sources:
-            for rule in source.tree.get("rules", []):
-                name = str(rule["head"].get("name") or rule["head"]["ref"][0]["value"])
-                self._rules.setdefault((source.package, name), []).append((source, rule))
+        self._sources = sources
+        self._rules = RuleIndex(sources)
 
     def paths(self, reason: Reason) -> tuple[str, ...]:
-        """Sorted input paths that the finding behind `reason` reads."""
+        """Sorted input paths that the finding behind `reason` reads; none when all findings together make it."""
         seen: set[Key] = set()
         found: set[str] = set()
-        pending = [(source, rule.get("body", [])) for source, rule in self._findings(reason)]
+        pending: list[tuple[Source, Any]] = [(source, body) for source, _, body in self._made(reason)]
         while pending:
             source, node = pending.pop()
             for reference in _references(node):
@@ -115,33 +108,34 @@ class _Index:
                 key = self._resolve(source, reference)
                 if key is not None and key not in seen:
                     seen.add(key)
-                    pending.extend(self._rules[key])
+                    pending.extend(self._rules.definitions(key))
         # `input.state.approval` beside `input.state.approval.status` says nothing more.
         return tuple(sorted(p for p in found if p and not any(o.startswith(p + ".") for o in found)))
 
     def position(self, reason: Reason) -> str:
         """`file:line:col` of the finding in the core policies; empty when it is not known."""
-        for source, rule in self._findings(reason):
-            location = rule["location"] if "location" in rule else rule["head"]["location"]
-            return f"{source.file}:{location['row']}:{location['col']}"
+        for source, place, _ in self._made(reason):
+            return f"{source.file}:{place['row']}:{place['col']}"
         return ""
 
-    def _findings(self, reason: Reason) -> Iterator[tuple[Source, Rule]]:
+    def _made(self, reason: Reason) -> Iterator[tuple[Source, Node, Sequence[Node]]]:
+        """Where `reason` is made: its file, its place, and the conditions under which."""
         wanted = [reason.code, str(reason.verdict), reason.rule, reason.requirement, reason.source]
-        for (_, name), rules in self._rules.items():
-            for source, rule in rules if name == "findings" else ():
-                key = rule["head"].get("key", {})
-                if key.get("type") == "call" and [a["value"] for a in key["value"][1:]] == wanted:
-                    yield source, rule
+        for source in self._sources:
+            for rule in source.rules:
+                made = set()
+                for call, arguments in constructor_calls(source, self._rules, rule["head"].get("key")):
+                    made.add(id(call))
+                    if [a["value"] for a in arguments] == wanted:
+                        yield source, rule.get("location") or rule["head"]["location"], rule.get("body", [])
+                for call, arguments in constructor_calls(source, self._rules, rule):
+                    if id(call) not in made and [a["value"] for a in arguments] == wanted:
+                        yield source, call["location"], []
 
     def _resolve(self, source: Source, reference: tuple[str, ...]) -> Key | None:
-        for item in source.tree.get("imports", []):
-            path = [str(p["value"]) for p in item["path"]["value"]]
-            if reference[0] == path[-1] and len(reference) > 1:
-                key = (".".join(path[1:]), reference[1])
-                return key if key in self._rules else None
-        key = (source.package, reference[0])
-        return key if key in self._rules else None
+        terms = [{"type": "var" if at == 0 else "string", "value": part} for at, part in enumerate(reference)]
+        resolved = self._rules.resolve(source, {"type": "ref", "value": terms})
+        return None if resolved is None else resolved[0]
 
 
 def _references(node: Any) -> Iterator[tuple[str, ...]]:

@@ -214,6 +214,8 @@ state:
     principal_id: user-1
     agent_id: <NAME>-agent
     session_id: session-1
+    authorization_mode: platform_owned
+    delegated_principal_id: null
     version: 1
   # `$facts` is replaced by what the compiled bundle says, so that a case survives an edit of the catalog.
   versions:
@@ -293,6 +295,20 @@ expect:
   verdict: require_approval
   reasons: [approval_digest_mismatch, configured_with_approval]
 """.replace("<OTHER>", "2" * 64),
+    "cases/message_unknown_effect.yaml": """\
+id: message_unknown_effect
+title: a message of which nobody knows whether it was sent is reconciled before anything is sent again
+input:
+  state:
+    side_effect:
+      status: side_effect_unknown
+      idempotency_key: message-1
+      action_digest: <ACTION_DIGEST>
+    idempotency: {idempotency_key: message-1, action_digest: <ACTION_DIGEST>}
+expect:
+  verdict: blocked_on_reconciliation
+  reasons: [configured_with_approval, side_effect_unknown]
+""",
     "cases/search_docs_allowed.yaml": f"""\
 id: search_docs_allowed
 title: reading the documentation needs no approval

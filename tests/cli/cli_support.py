@@ -16,7 +16,7 @@ from gate.records import EffectRecord
 
 TENANT = "tenant-acme"
 ENVIRONMENT = "test"
-TICKET = {"queue": "support", "requester_id": "user-42", "title": "Broken invoice"}
+MESSAGE = {"to": "customer-1", "subject": "Opening hours", "body": "Nine to five."}
 NOTE = "note: embedded, not for production\n"
 
 
@@ -31,7 +31,7 @@ def document(result: Result) -> Any:
 
 @dataclass
 class World:
-    """A bundle whose manager's key we hold, and records an agent has filled."""
+    """A bundle whose reviewer's key we hold, and records an agent has filled."""
 
     bundle: Path
     store_file: Path
@@ -53,11 +53,11 @@ class World:
         return (*self.records, "--environment", ENVIRONMENT, "--bundle", str(self.bundle))
 
     def ask(self, *, key: str = "intent-1", reason: str = "The customer asked.", **changes: Any) -> str:
-        """The id of the approval that a ticket write is waiting for."""
+        """The id of the approval that a message is waiting for."""
         with (
             pytest.raises(ActionBlocked) as blocked,
             self.gate.tool_call(
-                self.agent_run, "create_ticket", {**TICKET, **changes}, idempotency_key=key, reason=reason
+                self.agent_run, "send_message", {**MESSAGE, **changes}, idempotency_key=key, reason=reason
             ),
         ):
             pass
@@ -65,7 +65,7 @@ class World:
         return blocked.value.approval_id
 
     def break_write(self, *, key: str = "intent-1", **changes: Any) -> EffectRecord:
-        """The effect of an approved ticket write that crashed half-way."""
+        """The effect of an approved message that crashed half-way."""
         approval = self.ask(key=key, **changes)
         done = run("approvals", "approve", approval, "--key", self.key_file, *self.reviewing)
         assert done.exit_code == 0, done.stderr
@@ -73,8 +73,8 @@ class World:
             pytest.raises(ConnectionResetError),
             self.gate.tool_call(
                 self.agent_run,
-                "create_ticket",
-                {**TICKET, **changes},
+                "send_message",
+                {**MESSAGE, **changes},
                 idempotency_key=key,
                 reason="The customer asked.",
             ),
@@ -90,7 +90,7 @@ def embedded_gate(bundle: Path, store: Store, environment: str = ENVIRONMENT) ->
 
 def agent_run(gate: Gate) -> Run:
     return gate.start_run(
-        agent_id="support-triage-ref",
+        agent_id="my-bot-agent",
         identity=Identity(tenant_id=TENANT, principal_id="user-42"),
         session_id="session-1",
         trace_id="trace-1",

@@ -26,7 +26,7 @@ from gate.release import build
 
 def test_keygen_prints_lines_that_reviewers_yaml_takes(bundle: Path, tmp_path: Path) -> None:
     out = tmp_path / "new.json"
-    made = run("approvals", "keygen", "--reviewer", "mira-manager", "--key-id", "mira-2", "--out", out)
+    made = run("approvals", "keygen", "--reviewer", "first-reviewer", "--key-id", "mira-2", "--out", out)
     key = read_key_file(out)
     assert (made.exit_code, out.stat().st_mode & 0o777) == (0, 0o600)
     assert key.private_key not in made.output
@@ -70,14 +70,14 @@ def test_keygen_name_that_reviewers_yaml_does_not_take_is_a_usage_error(tmp_path
 
 
 def test_list_piped_is_one_tab_separated_line_an_approval_newest_first(world: World) -> None:
-    first, second = world.ask(key="a"), world.ask(key="b", title="Other")
+    first, second = world.ask(key="a"), world.ask(key="b", subject="Other")
     result = run("approvals", "list", *world.records)
     rows = [line.split("\t") for line in result.stdout.splitlines()]
     assert (result.exit_code, result.stderr) == (0, "")
     assert rows[0] == ["approval", "status", "capability", "requested by", "expires"]
     assert [row[:4] for row in rows[1:]] == [
-        [second, "pending", "create_ticket", "user-42"],
-        [first, "pending", "create_ticket", "user-42"],
+        [second, "pending", "send_message", "user-42"],
+        [first, "pending", "send_message", "user-42"],
     ]
 
 
@@ -95,7 +95,7 @@ def test_list_on_a_terminal_is_a_table_that_nothing_escapes_from(world: World) -
             shown += chunk
     os.close(reader)
     assert (done.returncode, done.stderr) == (0, b"")
-    assert f"│ {approval} │ pending │ create_ticket │ user-42 " in shown.decode()
+    assert f"│ {approval} │ pending │ send_message │ user-42 " in shown.decode()
 
 
 def test_list_as_json_can_be_narrowed_to_a_status_and_a_tenant(world: World) -> None:
@@ -120,23 +120,23 @@ def test_show_as_json_has_everything_a_reviewer_signs_for(world: World) -> None:
         "run_id": world.agent_run.run_id,
         "status": "pending",
         "status_reason": "",
-        "capability": "create_ticket",
-        "contract_id": "create-ticket-manager",
+        "capability": "send_message",
+        "contract_id": "send-message-owner",
         "requested_by": "user-42",
         "reason": "The customer asked.",
         "principal_id": "user-42",
-        "agent_id": "support-triage-ref",
+        "agent_id": "my-bot-agent",
         "session_id": "session-1",
         "trace_id": "trace-1",
         "action_digest": record.action_digest,
         "intent_digest": record.intent_digest,
         "contract_digest": record.contract_digest,
-        "bundle_version": "2026.04.07",
-        "release_identity": "release-support-triage-2026-04-07-canary",
+        "bundle_version": "0.1.0",
+        "release_identity": "release-my-bot-0.1.0",
         "arguments": {
-            "/queue": {"value": "support"},
-            "/requester_id": {"digest": digest("user-42")},
-            "/title": {"value": "Broken invoice"},
+            "/to": {"value": "customer-1"},
+            "/body": {"digest": digest(MESSAGE["body"])},
+            "/subject": {"value": "Opening hours"},
         },
         "expired": False,
         "version": 1,
@@ -146,23 +146,23 @@ def test_show_as_json_has_everything_a_reviewer_signs_for(world: World) -> None:
 
 def test_show_hides_nothing_that_the_agent_put_into_a_value(world: World) -> None:
     title = 'ok"\u202e\u200b\x1b[2J\nstatus  approved   \u2066x'
-    approval = world.ask(title=title, reason="fine\r\napproval  apr-0\u00ad", key="k\u2069")
+    approval = world.ask(subject=title, reason="fine\r\napproval  apr-0\u00ad", key="k\u2069")
     text = run("approvals", "show", approval, *world.records).stdout
     assert all(line.isprintable() for line in text.splitlines())
     lines = text.splitlines()
     assert lines[1] == "status           pending"
     assert lines[3] == 'reason           "fine\\r\\napproval  apr-0\\u00ad"'
-    assert '  /title         "ok\\"\\u202e\\u200b\\u001b[2J\\nstatus  approved\\u0020\\u0020\\u0020\\u2066x"' in lines
+    assert '  /subject         "ok\\"\\u202e\\u200b\\u001b[2J\\nstatus  approved\\u0020\\u0020\\u0020\\u2066x"' in lines
     answer = run("approvals", "show", approval, *world.records, "--output", "json")
     assert answer.stdout.isascii()
-    assert document(answer)["arguments"]["/title"] == {"value": title}
+    assert document(answer)["arguments"]["/subject"] == {"value": title}
 
 
 def test_show_value_that_looks_like_a_digest_is_told_from_one(world: World) -> None:
-    approval = world.ask(title="not shown, " + digest("x"))
+    approval = world.ask(subject="not shown, " + digest("x"))
     lines = run("approvals", "show", approval, *world.records).stdout.splitlines()
-    assert f'  /title         "not shown, {digest("x")}"' in lines
-    assert f"  /requester_id  not shown, {digest('user-42')}" in lines
+    assert f'  /subject         "not shown, {digest("x")}"' in lines
+    assert f"  /body  not shown, {digest(MESSAGE['body'])}" in lines
 
 
 def test_show_voted_approval_says_that_the_votes_are_unverified(world: World) -> None:
@@ -171,7 +171,7 @@ def test_show_voted_approval_says_that_the_votes_are_unverified(world: World) ->
     lines = run("approvals", "show", approval, *world.records).stdout.splitlines()
     assert lines[-2:] == [
         "votes, unverified",
-        "  reviewer mira-manager  key_id mira-manager-2026  decision approved",
+        "  reviewer first-reviewer  key_id first-reviewer-key-1  decision approved",
     ]
 
 
@@ -184,14 +184,14 @@ def _vote(world: World, word: str, approval: str, key: Path, *more: str, environ
 
 
 @pytest.mark.parametrize(("word", "status"), [("approve", "approved"), ("reject", "rejected")])
-def test_vote_of_a_manager_is_applied_and_printed(world: World, word: str, status: str) -> None:
+def test_vote_of_the_reviewer_is_applied_and_printed(world: World, word: str, status: str) -> None:
     approval = world.ask()
     record = world.store.approval(TENANT, approval)
     assert record is not None
     result = _vote(world, word, approval, world.key_file)
     assert (result.exit_code, result.stdout) == (0, f"{approval}  {status}\n")
     assert result.stderr == (
-        f"{NOTE}note: mira-manager signs {status} for create_ticket, action {record.action_digest}\n"
+        f"{NOTE}note: first-reviewer signs {status} for send_message, action {record.action_digest}\n"
     )
     after = world.store.approval(TENANT, approval)
     assert after is not None
@@ -234,7 +234,7 @@ def _foreign_key(folder: Path, reviewer: str, key_id: str) -> Path:
 
 @pytest.mark.parametrize(
     ("reviewer", "key_id"),
-    [("mira-manager", "mira-manager-2026"), ("mira-manager", "other-key"), ("somebody-else", "somebody-key")],
+    [("first-reviewer", "first-reviewer-key-1"), ("first-reviewer", "other-key"), ("somebody-else", "somebody-key")],
 )
 def test_vote_with_a_key_the_bundle_does_not_name_is_refused_with_its_reasons(
     world: World, tmp_path: Path, reviewer: str, key_id: str

@@ -24,7 +24,7 @@ def _replace(path: Path, old: str, new: str) -> None:
 def broken(bundle: Path) -> Path:
     """Wrong in a document and in a case."""
     _replace(bundle / "capabilities.yaml", "risk_tier: low", "risk_tear: low")
-    _replace(bundle / "cases" / "run_start_allowed.yaml", "verdict: allow", "verdict: perhaps")
+    _replace(bundle / "cases" / "message_approved.yaml", "verdict: allow", "verdict: perhaps")
     return bundle
 
 
@@ -36,7 +36,7 @@ def test_validate_broken_bundle_names_documents_and_cases_at_once(broken: Path) 
     lines = [line for line in result.stderr.splitlines() if not line.startswith("  hint: ")]
     assert (result.exit_code, result.stdout) == (5, "")
     assert [line.split(": ")[1] for line in lines] == BROKEN_CODES
-    assert lines[1].startswith(f"{broken}/capabilities.yaml:9:5: unknown_key: key `risk_tear` is not known")
+    assert lines[1].startswith(f"{broken}/capabilities.yaml:8:5: unknown_key: key `risk_tear` is not known")
     assert "  hint: did you mean `risk_tier`?" in result.stderr.splitlines()
 
 
@@ -47,7 +47,7 @@ def test_validate_broken_bundle_as_json_is_one_document(broken: Path) -> None:
     assert [problem["code"] for problem in answer["problems"]] == BROKEN_CODES
     assert answer["problems"][1] == {
         "file": f"{broken}/capabilities.yaml",
-        "line": 9,
+        "line": 8,
         "column": 5,
         "code": "unknown_key",
         "message": "key `risk_tear` is not known in `search_docs`",
@@ -59,7 +59,7 @@ def test_validate_broken_bundle_for_github_annotates_each_line(broken: Path) -> 
     result = run("validate", broken, "--output", "github")
     assert (result.exit_code, result.stderr) == (5, "")
     assert (
-        f"::error file={broken}/capabilities.yaml,line=9,col=5,title=unknown_key::"
+        f"::error file={broken}/capabilities.yaml,line=8,col=5,subject=unknown_key::"
         "key `risk_tear` is not known in `search_docs` (did you mean `risk_tier`?)" in result.stdout.splitlines()
     )
     assert len(result.stdout.splitlines()) == 3
@@ -68,7 +68,7 @@ def test_validate_broken_bundle_for_github_annotates_each_line(broken: Path) -> 
 def test_validate_file_name_that_would_end_a_workflow_command_is_escaped(tmp_path: Path, bundle: Path) -> None:
     strange = bundle.rename(tmp_path / "a,b:c%d")
     result = run("validate", strange, "--output", "github")
-    assert f"file={tmp_path}/a%2Cb%3Ac%25d,line=1,col=1,title=bundle_name_invalid::" in result.stdout
+    assert f"file={tmp_path}/a%2Cb%3Ac%25d,line=1,col=1,subject=bundle_name_invalid::" in result.stdout
 
 
 def test_validate_broken_bundle_as_sarif_has_one_result_a_problem(broken: Path) -> None:
@@ -81,7 +81,7 @@ def test_validate_broken_bundle_as_sarif_has_one_result_a_problem(broken: Path) 
         {
             "physicalLocation": {
                 "artifactLocation": {"uri": f"file://{broken}/capabilities.yaml"},
-                "region": {"startLine": 9, "startColumn": 5},
+                "region": {"startLine": 8, "startColumn": 5},
             }
         }
     ]
@@ -142,7 +142,7 @@ def test_compile_check_of_stale_rego_as_json_is_one_document(bundle: Path) -> No
 
 
 def test_compile_bundle_that_does_not_link_writes_nothing(bundle: Path) -> None:
-    _replace(bundle / "policy.yaml", "approver: manager", "approver: nobody")
+    _replace(bundle / "policy.yaml", "approver: owner", "approver: nobody")
     before = _files(bundle)
     result = run("compile", bundle)
     assert (result.exit_code, result.stdout) == (5, "")
@@ -161,7 +161,7 @@ def test_golden_cases_on_the_embedded_engine_pass(bundle: Path) -> None:
         "passed": count,
         "failed": 0,
     }
-    assert answer["revision"].startswith("policy-support-triage-2026-04-07@2026.04.07+")
+    assert answer["revision"].startswith("my-bot@0.1.0+")
     assert next(c for c in answer["cases"] if c["id"] == "run_shell_denied") == {
         "id": "run_shell_denied",
         "title": "run_shell is refused by name",

@@ -23,8 +23,8 @@ SECRET = "hunter2"
     [
         ("search_docs_allowed", 0, "allow"),
         ("run_shell_denied", 3, "deny"),
-        ("ticket_without_approval", 4, "require_approval"),
-        ("ticket_unknown_effect", 3, "blocked_on_reconciliation"),
+        ("message_without_approval", 4, "require_approval"),
+        ("message_unknown_effect", 3, "blocked_on_reconciliation"),
     ],
 )
 def test_eval_exits_by_the_verdict(
@@ -36,7 +36,7 @@ def test_eval_exits_by_the_verdict(
 
 
 def test_eval_as_text_names_each_reason_with_its_remedy(bundle: Path, inputs: dict[str, Path]) -> None:
-    result = run("eval", bundle, "--input", inputs["ticket_without_approval"], *EMBEDDED)
+    result = run("eval", bundle, "--input", inputs["message_without_approval"], *EMBEDDED)
     lines = result.stdout.splitlines()
     assert [line.split("  ")[0] for line in lines[:2]] == ["verdict", "revision"]
     assert lines[2:] == [
@@ -47,7 +47,7 @@ def test_eval_as_text_names_each_reason_with_its_remedy(bundle: Path, inputs: di
         "",
         "configured_with_approval (allow)",
         "  rule    cap_210",
-        "  source  policy.yaml#/policy/capabilities/create_ticket",
+        "  source  policy.yaml#/policy/capabilities/send_message",
     ]
 
 
@@ -67,7 +67,7 @@ def test_eval_reads_stdin(bundle: Path, inputs: dict[str, Path]) -> None:
 @pytest.mark.opa
 @pytest.mark.parametrize("command", ["eval", "explain"])
 def test_decision_on_a_real_opa_is_the_embedded_one(bundle: Path, inputs: dict[str, Path], command: str) -> None:
-    asked = [command, bundle, "--input", inputs["ticket_without_approval"], "--output", "json", "--engine"]
+    asked = [command, bundle, "--input", inputs["message_without_approval"], "--output", "json", "--engine"]
     opa, embedded = run(*asked, "opa"), run(*asked, "embedded")
     assert (opa.exit_code, opa.stderr) == (4, "")
     assert document(opa) == document(embedded)
@@ -90,13 +90,13 @@ def test_eval_of_changed_yaml_answers_for_the_yaml_and_says_so(
 
 @pytest.mark.opa
 def test_explain_says_where_the_rule_is_and_what_it_looked_at(bundle: Path, inputs: dict[str, Path]) -> None:
-    result = run("explain", bundle, "--input", inputs["ticket_without_approval"], *EMBEDDED)
+    result = run("explain", bundle, "--input", inputs["message_without_approval"], *EMBEDDED)
     lines = result.stdout.splitlines()
     assert result.exit_code == 4
-    rule = (bundle / "policy.yaml").read_text("utf-8").splitlines().index("    create_ticket:") + 1
+    rule = (bundle / "policy.yaml").read_text("utf-8").splitlines().index("    send_message:") + 1
     assert lines[lines.index("  rule    cap_210") + 1] == f"  at      {bundle}/policy.yaml:{rule}:5"
     assert "    request.capability  string" in lines
-    assert not [line for line in lines if "Broken invoice" in line]
+    assert not [line for line in lines if "Opening hours" in line]
 
 
 @pytest.mark.opa

@@ -26,7 +26,7 @@ def test_list_piped_is_one_tab_separated_line_an_effect(world: World, unknown: E
     assert (result.exit_code, result.stderr) == (0, "")
     assert head == ["idempotency key", "capability", "principal", "status", "lease until", "business key"]
     assert (row[:4], row[5]) == (
-        ["intent-1", "create_ticket", "user-42", "side_effect_unknown"],
+        ["intent-1", "send_message", "user-42", "side_effect_unknown"],
         unknown.business_key,
     )
 
@@ -39,7 +39,7 @@ def test_list_as_json_can_be_narrowed_to_a_status_and_a_tenant(world: World, unk
         {
             "tenant_id": TENANT,
             "principal_id": "user-42",
-            "capability": "create_ticket",
+            "capability": "send_message",
             "business_key": unknown.business_key,
             "idempotency_key": "intent-1",
             "action_digest": unknown.action_digest,
@@ -122,9 +122,9 @@ def _second_principal(world: World) -> None:
     """The same idempotency key in the hands of another principal."""
     identity = Identity(tenant_id=TENANT, principal_id="user-43")
     world.agent_run = world.gate.start_run(
-        agent_id="support-triage-ref", identity=identity, session_id="session-2", trace_id="trace-2"
+        agent_id="my-bot-agent", identity=identity, session_id="session-2", trace_id="trace-2"
     )
-    world.break_write(title="Other")
+    world.break_write(subject="Other")
 
 
 def test_reconcile_key_of_two_effects_lists_the_candidates_and_takes_the_chosen_one(
@@ -136,8 +136,8 @@ def test_reconcile_key_of_two_effects_lists_the_candidates_and_takes_the_chosen_
     assert (result.exit_code, result.stdout) == (1, "")
     error, hint = result.stderr.splitlines()
     assert error == "error: effect_ambiguous: 2 effects have the key `intent-1`"
-    assert "--capability create_ticket --principal user-42" in hint
-    assert "--capability create_ticket --principal user-43" in hint
+    assert "--capability send_message --principal user-42" in hint
+    assert "--capability send_message --principal user-43" in hint
     chosen = _reconcile(world, "intent-1", *asked, "--principal", "user-43")
     assert (chosen.exit_code, chosen.stdout) == (0, "intent-1  side_effect_committed\n")
     assert {e.principal_id: e.status for e in world.store.effects(TENANT)} == {

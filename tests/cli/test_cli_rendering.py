@@ -12,7 +12,7 @@ from gate.cli.rendering import cell, quoted, timestamp, visible
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("Broken invoice", "Broken invoice"),
+        ("Opening hours", "Opening hours"),
         ("Größe, 票", "Größe, 票"),
         ("תקלה בחשבון", "תקלה בחשבון"),
         ("a\u202eb", "a\\u202eb"),

@@ -59,15 +59,15 @@ def _foreign(folder: Path) -> str:
         (_no_folder, "store_unavailable"),
         (_empty, "store_unavailable"),
         (_garbage, "store_corrupt"),
-        (lambda _: "postgresql://host/db", "store_url_unsupported"),
+        (lambda _: "mysql://host/db", "store_url_unsupported"),
         (lambda _: "not a url", "store_url_unsupported"),
         (lambda _: "sqlite://", "store_in_memory"),
     ],
 )
 def test_store_that_holds_no_records_is_an_error_and_is_not_made(
-    key_file: Path, repo: Path, tmp_path: Path, command: tuple[str, ...], make: Callable[[Path], str], code: str
+    key_file: Path, bundle: Path, tmp_path: Path, command: tuple[str, ...], make: Callable[[Path], str], code: str
 ) -> None:
-    words = [word.format(key=key_file, bundle=repo / "bundles" / "support-triage") for word in command]
+    words = [word.format(key=key_file, bundle=bundle) for word in command]
     folder = tmp_path / "stores"
     folder.mkdir()
     url = make(folder)

@@ -331,10 +331,11 @@ test_require_demand_unmet if {
 	}
 }
 
-test_none_demand_elsewhere_met_by_nothing if {
+# It stands at every operation; where no approval can be, nothing meets it.
+test_require_demand_without_any_approval if {
 	_codes_in(fixture.reading, _demanding) == {"approval_contract_missing", "approval_missing", "big_ticket"}
 	_codes_in(fixture.voting, _demanding) == {"big_ticket"}
-	_codes_in({}, _demanding) == {"big_ticket"}
+	_codes_in({}, _demanding) == set()
 }
 
 # In every respect: whatever an approval lacks leaves the demand standing.

@@ -15,12 +15,13 @@ test_none_empty_document if _codes({}) == set()
 
 test_deny_transitions_without_anything if {
 	_codes({"operation": "approval_transition"}) == {
-		"transition_not_allowed", "approval_expired", "approval_contract_mismatch", "approval_signature_invalid",
+		"transition_not_allowed", "transition_not_by_human", "approval_expired", "approval_contract_missing",
+		"approval_contract_mismatch", "approval_binding_mismatch", "approval_signature_invalid",
 		"approval_reviewer_invalid", "approval_self_approved", "approval_vote_repeated",
 	}
 	_codes({"operation": "effect_transition"}) == {
-		"reconciliation_not_needed", "reconciliation_outcome_unknown", "reconciliation_evidence_missing",
-		"reconciliation_owner_not_fenced",
+		"transition_not_by_human", "reconciliation_not_needed", "reconciliation_outcome_unknown",
+		"reconciliation_evidence_missing", "reconciliation_owner_not_fenced",
 	}
 }
 
@@ -74,7 +75,105 @@ _owed := {
 		"codes": {"approval_reviewer_invalid", "approval_self_approved"},
 	},
 	"/state/approval/capability": {"values": fixture.garbage, "codes": _no_contract},
-	"/agent/agent_id": {"values": fixture.garbage, "codes": _no_contract},
+	"/agent/agent_id": {
+		"values": array.concat(fixture.no_text, ["another"]),
+		"codes": ({"approval_binding_mismatch"} | _no_contract),
+	},
+	"/state/approval/version": {"values": fixture.no_number, "codes": {"transition_not_allowed"}},
+}
+
+test_deny_binding_broken if _misses_in(_owed_by_binding) == set()
+
+test_deny_party_broken if _misses_in(_owed_by_party) == set()
+
+test_deny_earlier_votes_broken if _misses_in(_owed_by_votes) == set()
+
+test_deny_person_broken if _misses_in(_owed_by_person) == set()
+
+_misses_in(table) := {[path, what, got] |
+	some path, owed in table
+	some what, doc in fixture.broken(fixture.voting, path, owed.values)
+	got := _codes(doc)
+	got != owed.codes
+}
+
+# The record that is voted on is of this tenant, run, agent and release.
+_owed_by_binding := {
+	"/state/approval/tenant_id": {
+		"values": array.concat(fixture.garbage, ["tenant-other"]),
+		"codes": {"approval_binding_mismatch"},
+	},
+	"/identity/tenant_id": {"values": fixture.garbage, "codes": {"approval_binding_mismatch"}},
+	"/state/approval/run_id": {"values": array.concat(fixture.garbage, ["run-9"]), "codes": {"approval_binding_mismatch"}},
+	"/state/run/run_id": {"values": array.concat(fixture.garbage, ["run-9"]), "codes": {"approval_binding_mismatch"}},
+	"/state/approval/bundle_version": {"values": fixture.garbage, "codes": {"approval_binding_mismatch"}},
+	"/state/approval/release_identity": {"values": fixture.garbage, "codes": {"approval_binding_mismatch"}},
+}
+
+# Whoever is not stated could be anybody, so that nobody is independent of him.
+_owed_by_party := {
+	"/state/approval/requested_by": {"values": fixture.no_string, "codes": {"approval_self_approved"}},
+	"/state/approval/principal_id": {"values": fixture.no_string, "codes": {"approval_self_approved"}},
+	"/state/approval/agent_id": {
+		"values": fixture.no_string,
+		"codes": {"approval_binding_mismatch", "approval_self_approved"},
+	},
+	"/state/run/authorization_mode": {"values": fixture.no_string, "codes": {"approval_self_approved"}},
+	"/state/run": {
+		"values": fixture.no_section,
+		"codes": {"approval_binding_mismatch", "approval_self_approved"},
+	},
+}
+
+_owed_by_votes := {"/state/approval/votes": {
+	"values": [null, true, 5, "garbage", {}, [null], [{}], ["garbage"], [[]]],
+	"codes": {"approval_vote_repeated"},
+}}
+
+_owed_by_person := {
+	"/identity/authorization_mode": {
+		"values": array.concat(fixture.garbage, ["platform_owned", "user_delegated", "HUMAN_APPROVED"]),
+		"codes": {"transition_not_by_human"},
+	},
+	"/identity/principal_id": {
+		"values": array.concat(fixture.no_string, ["triage-agent"]),
+		"codes": {"transition_not_by_human"},
+	},
+	"/identity": {
+		"values": fixture.no_section,
+		"codes": {"approval_binding_mismatch", "transition_not_by_human"},
+	},
+}
+
+test_deny_agent_is_the_person if {
+	_codes(fixture.put(fixture.reconciling, "/identity/principal_id", "triage-agent")) == {"transition_not_by_human"}
+}
+
+# Whose earlier votes do not hold, his second one cannot be told from a first.
+test_deny_vote_after_one_that_does_not_hold if _misses_of_earlier == set()
+
+_misses_of_earlier := {[field, got] |
+	some field in [
+		"verified", "approval_id", "nonce", "environment", "action_digest", "contract_digest", "issued_at_ms",
+		"expires_at_ms",
+	]
+	got := _codes_in(
+		fixture.put(_second_vote, concat("/", ["/state/approval/votes/0", field]), null),
+		_quorum_of_two,
+	)
+	got != {"approval_vote_repeated"}
+}
+
+test_deny_quorum_broken if _misses_of_quorum == set()
+
+_misses_of_quorum := {[what, got] |
+	some what, bundles in fixture.broken(
+		fixture.bundles,
+		"/triage/contracts/create_ticket/quorum",
+		[null, true, false, 0, -1, 0.5, "1", [], [1], {}],
+	)
+	got := _codes_in(fixture.voting, bundles)
+	got != {"approval_contract_missing"}
 }
 
 # Whoever has no name is refused for that; whether he voted before is then no question.
@@ -94,7 +193,7 @@ _no_vote := {
 }
 
 _no_contract := {
-	"transition_not_allowed", "approval_contract_mismatch", "approval_signature_invalid",
+	"transition_not_allowed", "approval_contract_missing", "approval_contract_mismatch", "approval_signature_invalid",
 	"approval_reviewer_invalid",
 }
 
@@ -125,10 +224,24 @@ _misses_of_contract := {[value, got] |
 test_deny_vote_by_a_party if _misses_of_party == set()
 
 _misses_of_party := {[party, name, got] |
-	some party in ["requested_by", "principal_id", "agent_id"]
+	some party, besides in {
+		"/state/approval/requested_by": set(),
+		"/state/approval/principal_id": set(),
+		"/state/approval/agent_id": {"approval_binding_mismatch"},
+		"/state/run/delegated_principal_id": set(),
+	}
 	some name in ["mira-manager", "MIRA-manager", "mira@example.com", " Mira@Example.com "]
-	got := _codes(fixture.put(fixture.voting, concat("/", ["/state/approval", party]), name))
-	got != {"approval_self_approved"}
+	got := _codes(fixture.put(fixture.voting, party, name))
+	got != {"approval_self_approved"} | besides
+}
+
+test_deny_vote_by_the_requester_with_another_party_absent if _misses_of_absent == set()
+
+_misses_of_absent := {[absent, got] |
+	some absent, besides in {"principal_id": set(), "agent_id": {"approval_binding_mismatch"}}
+	asked := fixture.put(fixture.voting, "/state/approval/requested_by", "mira-manager")
+	got := _codes(fixture.without(asked, concat("/", ["/state/approval", absent])))
+	got != {"approval_self_approved"} | besides
 }
 
 # B15: the same human again, by the same id or another.
@@ -236,6 +349,13 @@ _owed_by_reconciling := {
 		),
 		"codes": {"reconciliation_not_needed"},
 	},
+	"/state/side_effect/version": {"values": fixture.no_number, "codes": {"reconciliation_not_needed"}},
+	"/identity": {"values": fixture.no_section, "codes": {"transition_not_by_human"}},
+	"/identity/authorization_mode": {
+		"values": array.concat(fixture.garbage, ["platform_owned", "user_delegated"]),
+		"codes": {"transition_not_by_human"},
+	},
+	"/identity/principal_id": {"values": fixture.no_string, "codes": {"transition_not_by_human"}},
 	"/evidence": {
 		"values": fixture.no_section,
 		"codes": {"reconciliation_evidence_missing", "reconciliation_owner_not_fenced"},
