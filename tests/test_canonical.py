@@ -58,10 +58,13 @@ def test_canonical_bytes_of_the_rfc_example_are_those_of_the_rfc() -> None:
     )
     value = json.loads(text)
     value["numbers"].pop(1)  # 1E30 is an integer past 2^53-1, which is refused here
-    assert canonical.canonical_bytes(value) == (
-        '{"literals":[null,true,false],"numbers":[333333333.3333333,4.5,0.002,1e-27],'
-        '"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}'
-    ).encode()
+    assert (
+        canonical.canonical_bytes(value)
+        == (
+            '{"literals":[null,true,false],"numbers":[333333333.3333333,4.5,0.002,1e-27],'
+            '"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}'
+        ).encode()
+    )
 
 
 # RFC 8785 section 3.2.3: U+FB33 comes after the surrogate pair of U+1F600, because code units are compared.
@@ -185,7 +188,9 @@ def test_depth_64_is_taken_and_depth_65_refused() -> None:
     assert code_of(canonical.parse, "[" * 65 + "1" + "]" * 65) == "json_too_deep"
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000 + "]" * 100_000, '{"a":' * 100_000 + "1" + "}" * 100_000, "[" * 100_000])
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000 + "]" * 100_000, '{"a":' * 100_000 + "1" + "}" * 100_000, "[" * 100_000]
+)
 def test_text_a_hundred_thousand_deep_is_refused_and_breaks_no_stack(text: str) -> None:
     assert code_of(canonical.parse, text) in {"json_too_deep", "json_malformed"}
 
@@ -246,7 +251,9 @@ def test_booleans_numbers_strings_and_null_are_not_mixed_up() -> None:
     assert len({canonical.digest(value) for value in values}) == len(values)
 
 
-@pytest.mark.parametrize("text", ["", " ", "{", '{"a": 1,}', "[1,]", "01", "+1", "'a'", "nul", "1 2", "\ufeff1", "// x"])
+@pytest.mark.parametrize(
+    "text", ["", " ", "{", '{"a": 1,}', "[1,]", "01", "+1", "'a'", "nul", "1 2", "\ufeff1", "// x"]
+)
 def test_text_that_is_not_json_is_malformed(text: str) -> None:
     assert code_of(canonical.parse, text) == "json_malformed"
 

@@ -9,7 +9,7 @@ import click
 from gate import opa, release
 from gate.cli.options import PATH, option, output_option
 from gate.cli.rendering import cell, emit_fields, emit_json, note
-from gate.cli.sources import compiled_bundle
+from gate.compiler import compile_bundle
 from gate.errors import BundleError, Problem, ToolchainError
 
 
@@ -30,7 +30,7 @@ def build(bundles: tuple[Path, ...], out: Path, output: str) -> None:
     compiled = []
     for folder in bundles:
         try:
-            compiled.append(compiled_bundle(folder))
+            compiled.append(compile_bundle(folder))
         except BundleError as exc:
             problems += exc.problems
     if problems:

@@ -9,8 +9,7 @@ import click
 
 from gate.cli.options import PATH, option, output_option
 from gate.cli.rendering import cell, emit_json, visible
-from gate.cli.sources import compiled_bundle
-from gate.compiler import Compiled, differences, write
+from gate.compiler import Compiled, compile_bundle, differences, write
 from gate.errors import EXIT_BUNDLE_INVALID
 from gate.release import require_checked_in
 
@@ -21,7 +20,7 @@ from gate.release import require_checked_in
 @output_option()
 def compile_command(bundle: Path, check: bool, output: str) -> None:
     """Compile BUNDLE into BUNDLE/rego, to be reviewed and checked in."""
-    compiled = compiled_bundle(bundle)
+    compiled = compile_bundle(bundle)
     if check:
         _check(compiled, output)
         return

@@ -8,7 +8,8 @@ import click
 
 from gate.cli.options import PATH, engine_option, input_option, output_option
 from gate.cli.rendering import cell, emit_fields, emit_json, visible
-from gate.cli.sources import compiled_bundle, input_document, local_point
+from gate.cli.sources import input_document, local_point
+from gate.compiler import compile_bundle
 from gate.decision import Decision
 
 
@@ -22,7 +23,7 @@ def evaluate(bundle: Path, source: str, engine: str | None, output: str) -> None
 
     0 allow, 3 deny or blocked, 4 approval needed, 1 when no decision could be reached.
     """
-    compiled = compiled_bundle(bundle)
+    compiled = compile_bundle(bundle)
     document = input_document(source)
     with local_point(compiled, engine) as (_, point):
         decision = point.decide(document).decision

@@ -9,7 +9,8 @@ import click
 
 from gate.cli.options import PATH, engine_option, input_option, output_option
 from gate.cli.rendering import cell, emit_fields, emit_json, note, visible
-from gate.cli.sources import compiled_bundle, input_document, local_point
+from gate.cli.sources import input_document, local_point
+from gate.compiler import compile_bundle
 from gate.release.explain import Explanation, ReasonExplained
 from gate.release.explain import explain as explained
 
@@ -24,7 +25,7 @@ def explain(bundle: Path, source: str, engine: str | None, output: str) -> None:
 
     Exits by the verdict, as `gate eval` does. Of what the model asked for, types are shown, never values.
     """
-    compiled = compiled_bundle(bundle)
+    compiled = compile_bundle(bundle)
     document = input_document(source)
     with local_point(compiled, engine) as (_, point):
         explanation = explained(compiled, document, point)

@@ -21,10 +21,9 @@ import click
 from gate import canonical, opa
 from gate.cli.options import PointOptions, StoreOptions
 from gate.cli.rendering import note
-from gate.compiler import Compiled, CompileError, assemble, compile_bundle, differences, write
-from gate.compiler.literal import package_name
+from gate.compiler import Compiled, assemble, compile_bundle, differences, write
 from gate.documents import pointer_of, schema, strict_validator
-from gate.errors import BundleError, InputError, Problem, StoreError, ToolchainError
+from gate.errors import InputError, StoreError, ToolchainError
 from gate.pdp import DecisionPoint, EmbeddedDecisionPoint, Sidecar, SidecarDecisionPoint
 from gate.records import Store
 from gate.records.dialect import locate
@@ -33,32 +32,6 @@ from gate.release import build
 _TIMEOUT_MS = 10_000
 """Deadline of one decision for a person at a terminal, who waits rather than fails."""
 _MAX_TOKEN_BYTES = 4096
-
-
-def name_problems(folder: Path) -> list[Problem]:
-    """What is wrong with the folder's name, which becomes a Rego package; nothing when there is no such folder."""
-    if not folder.is_dir():
-        return []
-    try:
-        package_name(folder.resolve().name)
-    except CompileError as exc:
-        hint = "start with a lower-case letter and use lower-case letters, digits, - and _"
-        return [Problem(str(folder), 1, 1, "bundle_name_invalid", exc.message, hint)]
-    return []
-
-
-def compiled_bundle(folder: Path) -> Compiled:
-    """The compiled bundle in `folder`. Raises `BundleError` with every problem."""
-    try:
-        compiled = compile_bundle(folder)
-    except BundleError as exc:
-        raise BundleError([*exc.problems, *name_problems(folder)]) from exc
-    except CompileError as exc:
-        named = name_problems(folder)
-        if not named:
-            raise
-        raise BundleError(named) from exc
-    return compiled
 
 
 def input_document(source: str) -> dict[str, Any]:
@@ -144,7 +117,7 @@ def decision_point(options: PointOptions) -> Iterator[DecisionPoint]:
     """The decision point the options name: a running sidecar, or the bundle inside this process."""
     point: DecisionPoint
     if options.bundle is not None:
-        point = embedded_point(compiled_bundle(options.bundle))
+        point = embedded_point(compile_bundle(options.bundle))
     elif options.opa_url is None or options.token_file is None or options.revision is None:
         raise click.UsageError("name the decision point")
     else:

@@ -10,7 +10,8 @@ import click
 
 from gate.cli.options import PATH, engine_option, output_option
 from gate.cli.rendering import cell, emit_json, visible
-from gate.cli.sources import compiled_bundle, local_point
+from gate.cli.sources import local_point
+from gate.compiler import compile_bundle
 from gate.documents import load_cases
 from gate.errors import EXIT_DENIED
 from gate.release import CaseResult, require_checked_in, run_cases
@@ -22,7 +23,7 @@ from gate.release import CaseResult, require_checked_in, run_cases
 @output_option("junit")
 def test(bundle: Path, engine: str | None, output: str) -> None:
     """Run BUNDLE's golden cases; exit 3 when one fails, 5 when the checked-in Rego is stale."""
-    compiled = compiled_bundle(bundle)
+    compiled = compile_bundle(bundle)
     cases = load_cases(bundle)
     require_checked_in([compiled])
     with local_point(compiled, engine) as (name, point):

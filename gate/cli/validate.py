@@ -11,7 +11,7 @@ import click
 
 from gate.cli.options import PATH, output_option
 from gate.cli.rendering import cell, emit_json
-from gate.cli.sources import compiled_bundle
+from gate.compiler import compile_bundle
 from gate.documents import load_cases
 from gate.errors import EXIT_BUNDLE_INVALID, BundleError, Problem
 
@@ -46,7 +46,7 @@ def validate(bundle: Path, output: str) -> None:
 def _problems(bundle: Path) -> tuple[Problem, ...]:
     found: set[Problem] = set()
     try:
-        compiled_bundle(bundle)
+        compile_bundle(bundle)
     except BundleError as exc:
         found.update(exc.problems)
     if bundle.is_dir():

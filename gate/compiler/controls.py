@@ -90,6 +90,7 @@ def _control_problems(bundle: Bundle, index: int, control: ControlCheckpoint) ->
                 pointer(*here, "applies_to", at),
                 "control_capability_unknown",
                 f"control `{control.policy_requirement}` is bound to `{name}`, which is not in the catalog",
+                f"see {_catalog_at(bundle)}",
             )
     if control.checkpoint not in _WITH_CAPABILITY and control.applies_to != (EVERY,):
         yield document.problem(
@@ -117,6 +118,12 @@ def _control_problems(bundle: Bundle, index: int, control: ControlCheckpoint) ->
         restricting=True,
         catalog=control.applies_to != (EVERY,) or control.checkpoint == "tool_execution",
     )
+
+
+def _catalog_at(bundle: Bundle) -> str:
+    catalog = bundle.documents["capabilities.yaml"]
+    line, column = catalog.position(pointer("capabilities"), key=True)
+    return f"{catalog.file}:{line}:{column}"
 
 
 def _action_problems(bundle: Bundle, index: int, control: ControlCheckpoint) -> Iterator[Problem]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from gate.compiler.controls import link_predicates
+from gate.compiler.link_governance import link_governance
 from gate.compiler.literal import CompileError, package_name
 from gate.documents import ApprovalContract, Bundle, Capability, Document
 from gate.documents import pointer_of as pointer
@@ -34,6 +35,12 @@ def link(bundle: Bundle) -> Bundle:
 def _at(document: Document, *parts: str | int, key: bool = False) -> str:
     line, column = document.position(pointer(*parts), key=key)
     return f"{document.file}:{line}:{column}"
+
+
+def _listed_at(bundle: Bundle, name: str, key: str) -> str:
+    """Position of the list `key` in a document that the bundle may not have."""
+    document = bundle.documents.get(name)
+    return f"{bundle.folder / name}, which is not there" if document is None else _at(document, key, key=True)
 
 
 def _folder_names_a_package(bundle: Bundle) -> Iterator[Problem]:
@@ -132,7 +139,7 @@ def _approvals_match_policy(bundle: Bundle) -> Iterator[Problem]:
                 here,
                 "approval_contract_missing",
                 f"`{name}` needs an approval, but no contract says whose",
-                "add a contract to approvals.yaml",
+                f"add one at {_listed_at(bundle, APPROVALS, 'approval_contracts')}",
             )
         needs = capability.approval != "none" or capability.risk_tier == "critical"
         if entry.decision == "allow" and (needs or contract is not None):
@@ -178,6 +185,7 @@ def _contracts_are_current(bundle: Bundle) -> Iterator[Problem]:
                 pointer("approval_contracts", index, "contract_id"),
                 "contract_duplicate",
                 f"contract id `{contract_id}` is used twice",
+                f"the first is at {_at(bundle.documents[APPROVALS], 'approval_contracts', ids.index(contract_id))}",
             )
 
 
@@ -191,6 +199,7 @@ def _contract(
             pointer(*here, "capability"),
             "contract_capability_unknown",
             f"contract `{contract.contract_id}` is for `{contract.capability}`, which is not in the catalog",
+            f"see {_at(bundle.documents[CATALOG], 'capabilities', key=True)}",
         )
     elif capability.risk_tier != contract.risk_tier:
         yield document.problem(
@@ -234,7 +243,7 @@ def _contract_reviewers(
                 pointer(*here, "required_reviewers", index),
                 "reviewer_role_unheld",
                 f"no reviewer holds role `{role}`",
-                "give the role to somebody in reviewers.yaml",
+                f"give the role to somebody at {_listed_at(bundle, REVIEWERS, 'reviewers')}",
             )
     # One person is one vote, whatever the number of ids: names are folded as the policies fold them.
     humans = {r.human.strip().lower() for r in bundle.reviewers if set(r.roles) & set(contract.required_reviewers)}
@@ -243,6 +252,7 @@ def _contract_reviewers(
             pointer(*here, "quorum"),
             "quorum_unreachable",
             f"quorum {contract.quorum} is above the {len(humans)} human(s) who may review",
+            f"see {_listed_at(bundle, REVIEWERS, 'reviewers')}",
         )
 
 
@@ -279,6 +289,7 @@ def _redaction_names_capabilities(bundle: Bundle) -> Iterator[Problem]:
                 pointer("bundle", "redaction_policy", "show_arguments", name),
                 "capability_unknown",
                 f"redaction_policy names `{name}`, which is not in the catalog",
+                f"see {_at(bundle.documents[CATALOG], 'capabilities', key=True)}",
                 key=True,
             )
 
@@ -293,4 +304,5 @@ _CHECKS: tuple[Callable[[Bundle], Iterator[Problem]], ...] = (
     _reviewers_are_distinct,
     _redaction_names_capabilities,
     link_predicates,
+    link_governance,
 )

@@ -74,6 +74,8 @@ def package_name(bundle: str) -> str:
 
 def prose(text: str) -> str:
     """`text` as a YAML scalar for a METADATA comment: one line, ASCII, always quoted."""
+    if text.isascii():
+        return literal(text)
     # YAML reads the escapes of JSON but for surrogate pairs, which it has a longer escape for.
     inner = "".join(literal(c)[1:-1] if c <= "\uffff" else f"\\U{ord(c):08x}" for c in text)
     return f'"{inner}"'

@@ -13,6 +13,7 @@ from gate.canonical import digest
 from gate.compiler.controls import LoweredPredicates, lower_predicates
 from gate.compiler.link import APPROVALS, BUNDLE, CATALOG, POLICY, REVIEWERS
 from gate.compiler.literal import package_name
+from gate.compiler.lower_governance import envelope_extras, governance_modules
 from gate.compiler.model import (
     CHECKPOINTS,
     CompiledBundle,
@@ -52,6 +53,7 @@ def lower(bundle: Bundle) -> CompiledBundle:
     ]
     if bundle.contracts:
         modules += _split("approvals.rego", "Approval contracts", list(_contracts(bundle)))
+    modules += governance_modules(bundle)
     if bundle.reviewers:
         modules += _split("reviewers.rego", "Reviewers and their public keys", list(_reviewers(bundle)))
     if predicates.controls:
@@ -89,6 +91,7 @@ def _envelope(bundle: Bundle) -> Iterator[Item]:
             "allow_network_access": list(bundle.policy.allow_network_access),
             "memory_kinds": list(bundle.policy.allow_kinds),
             "show_arguments": {name: list(shown) for name, shown in meta.show_arguments.items()},
+            **envelope_extras(bundle),
         },
         title="Envelope of the bundle",
         source=_source(BUNDLE, "bundle"),
@@ -210,6 +213,8 @@ def contract_entry(contract: ApprovalContract) -> dict[str, Any]:
             "on_expiry": contract.on_expiry,
         },
         "on_reject": contract.on_reject,
+        # Only when stated: a contract that keeps nothing keeps its digest.
+        **({"audit_fields": list(contract.audit_fields)} if contract.audit_fields else {}),
     }
     return {**entry, "contract_digest": digest(entry)}
 

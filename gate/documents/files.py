@@ -9,9 +9,9 @@ import os
 import stat
 from pathlib import Path
 
-from gate.canonical import MAX_DOCUMENT_BYTES
 from gate.documents.document import Document
 from gate.documents.yaml_source import load
+from gate.documents.yaml_text import MAX_YAML_BYTES
 from gate.errors import BundleError, Problem
 
 # O_NONBLOCK: a named pipe must not hang the reader. Neither flag exists on every system.
@@ -44,7 +44,7 @@ def read_document(path: Path) -> Document:
             # Asked again: the file may have been exchanged in between.
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise _unusable(path, "document_not_regular", "this is not a regular file")
-            content = source.read(MAX_DOCUMENT_BYTES + 1)
+            content = source.read(MAX_YAML_BYTES + 1)
     except (OSError, ValueError) as exc:
         raise _unusable(path, "document_unreadable", "the file cannot be read") from exc
     return load(content, file=str(path))

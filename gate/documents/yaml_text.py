@@ -10,7 +10,6 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
-from gate.canonical import MAX_DOCUMENT_BYTES
 from gate.errors import BundleError, Problem
 
 _BOM = "\ufeff"
@@ -21,6 +20,9 @@ _FORBIDDEN = re.compile(
 )
 CONTROL_IN_VALUE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 """Control characters that an escape may not put into a value; tab, line feed and carriage return may be."""
+
+MAX_YAML_BYTES = 8 * 1_048_576
+"""Size limit of one governed document in bytes: a catalog of 10,000 capabilities has five million."""
 
 
 @dataclass(slots=True)
@@ -59,8 +61,8 @@ def decode(source: str | bytes, file: str) -> str:
     """`source` as text. Raises `BundleError` when it is too large or not UTF-8: the rest cannot be judged."""
     try:
         raw = source.encode("utf-8") if isinstance(source, str) else source
-        if len(raw) > MAX_DOCUMENT_BYTES:
-            message = f"the document is over {MAX_DOCUMENT_BYTES} bytes"
+        if len(raw) > MAX_YAML_BYTES:
+            message = f"the document is over {MAX_YAML_BYTES} bytes"
             raise BundleError([Problem(file, 1, 1, "yaml_too_large", message)])
         return source if isinstance(source, str) else source.decode("utf-8")
     except UnicodeDecodeError as exc:

@@ -307,7 +307,7 @@ input:
     idempotency: {idempotency_key: message-1, action_digest: <ACTION_DIGEST>}
 expect:
   verdict: blocked_on_reconciliation
-  reasons: [configured_with_approval, side_effect_unknown]
+  reasons: [configured_with_approval, unknown_side_effect]
 """,
     "cases/search_docs_allowed.yaml": f"""\
 id: search_docs_allowed

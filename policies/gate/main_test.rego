@@ -116,47 +116,33 @@ _complete_refusal(decisions) if {
 	}
 }
 
-# Every field of a sound document, absent or of a wrong type: what is still allowed is a field that no rule reads.
-test_allow_ticket_only_without_fields_that_no_rule_reads if _allowed_without("ticket") == set()
+# Every field of a sound document, absent, null or of a wrong type: what is still allowed then is a field that no rule
+# reads, and the lists below name exactly these. A rule that stops reading a field, or starts, shows here.
+test_allow_ticket_only_without_what_no_rule_reads if _allowed("ticket") == _unread.ticket
 
-test_allow_ticket_only_without_types_that_no_rule_reads if _allowed_mistyped("ticket") == set()
+test_allow_reading_only_without_what_no_rule_reads if _allowed("reading") == _unread.reading
 
-test_allow_reading_only_without_fields_that_no_rule_reads if _allowed_without("reading") == set()
+test_allow_voting_only_without_what_no_rule_reads if _allowed("voting") == _unread.voting
 
-test_allow_reading_only_without_types_that_no_rule_reads if _allowed_mistyped("reading") == set()
+test_allow_reconciling_only_without_what_no_rule_reads if _allowed("reconciling") == _unread.reconciling
 
-test_allow_voting_only_without_fields_that_no_rule_reads if _allowed_without("voting") == set()
-
-test_allow_voting_only_without_types_that_no_rule_reads if _allowed_mistyped("voting") == set()
-
-test_allow_reconciling_only_without_fields_that_no_rule_reads if _allowed_without("reconciling") == set()
-
-test_allow_reconciling_only_without_types_that_no_rule_reads if _allowed_mistyped("reconciling") == set()
-
-_allowed_without(name) := {pointer |
-	some pointer, _ in _fields(name)
-	_verdict(fixture.without(_sound[name], pointer)) == "allow"
-}
-
-_allowed_mistyped(name) := {[pointer, wrong] |
+_allowed(name) := {pointer |
 	some pointer, value in _fields(name)
-	some wrong in _wrong(value)
-	_verdict(fixture.put(_sound[name], pointer, wrong)) == "allow"
+	some _, doc in fixture.broken(_sound[name], pointer, _wrong(value))
+	_verdict(doc) == "allow"
 }
 
 _fields(name) := {pointer: value |
 	walk(_sound[name], [path, value])
 	count(path) > 0
 	pointer := concat("/", array.concat([""], [sprintf("%v", [part]) | some part in path]))
-	not pointer in _unread[name]
-	not pointer in _unnamed_parties[name]
 }
 
 test_fields_of_every_sound_document_are_walked if {name: count(_fields(name)) | some name, _ in _sound} == {
-	"ticket": 75,
-	"reading": 35,
-	"voting": 38,
-	"reconciling": 22,
+	"ticket": 92,
+	"reading": 57,
+	"voting": 62,
+	"reconciling": 41,
 }
 
 _verdict(doc) := word if {
@@ -180,46 +166,36 @@ test_allow_every_sound_document if {name: _decision(doc).verdict | some name, do
 }
 
 _unread := {
-	# The digests stand for the arguments; the rest is carried for the records.
+	# The digests stand for the arguments; the rest is carried for the records. An approval may serve a later run of
+	# its session.
 	"ticket": {
-		"/trace/run_id", "/request/arguments", "/request/arguments/queue", "/request/arguments/title",
-		"/state/run/run_id", "/state/run/version", "/state/versions/contract_digest", "/state/approval/run_id",
-		"/state/approval/contract_id", "/state/approval/intent_digest",
-		"/state/rejection/intent_digest", "/state/side_effect/business_key", "/state/idempotency/idempotency_key",
+		"/request/arguments", "/request/arguments/queue", "/request/arguments/title", "/state/run/version",
+		"/state/run/delegated_principal_id", "/state/versions/contract_digest", "/state/approval/run_id",
+		"/state/approval/contract_id", "/state/approval/intent_digest", "/state/side_effect/business_key",
 		"/digests/tool_definition",
 	},
 	# A reading call neither asks nor claims.
 	"reading": {
-		"/trace/trace_id", "/trace/run_id", "/agent/environment", "/request/idempotency_key", "/request/reason",
-		"/request/arguments", "/request/arguments/queue", "/request/arguments/title", "/state/run/run_id",
-		"/state/run/version", "/state/versions/contract_digest", "/state/approval", "/state/rejection",
-		"/state/rejection/approval_id", "/state/rejection/intent_digest", "/state/side_effect",
-		"/state/idempotency", "/evidence/arguments/identified", "/digests/arguments", "/digests/tool_definition",
+		"/agent/environment", "/request/idempotency_key", "/request/reason", "/request/arguments",
+		"/request/arguments/queue", "/request/arguments/title", "/state/run/version",
+		"/state/run/authorization_mode", "/state/run/delegated_principal_id", "/state/versions/contract_digest",
+		"/state/approval", "/state/side_effect", "/state/idempotency", "/evidence/arguments/identified",
+		"/digests/arguments", "/digests/tool_definition",
 	},
-	# A vote is bound by the signature over approval, nonce, action and contract.
+	# A vote is bound by the signature over approval, nonce, action and contract; the call it permits by the rest.
 	"voting": {
-		"/trace", "/trace/trace_id", "/trace/session_id", "/trace/run_id", "/identity/principal_id",
-		"/state/run/run_id", "/state/run/status", "/state/run/principal_id", "/state/run/session_id",
-		"/state/run/version", "/state/approval/run_id", "/state/approval/contract_id",
-		"/state/approval/intent_digest", "/state/approval/tenant_id", "/state/approval/session_id",
-		"/state/approval/bundle_version", "/state/approval/release_identity", "/state/approval/version",
-		"/state/approval/votes",
+		"/trace/session_id", "/state/run/status", "/state/run/principal_id", "/state/run/session_id",
+		"/state/run/version", "/state/run/delegated_principal_id", "/state/approval/contract_id",
+		"/state/approval/intent_digest", "/state/approval/session_id",
 	},
+	# An effect is reconciled though its run has ended and its capability has left the catalog.
 	"reconciling": {
-		"/trace", "/trace/trace_id", "/trace/session_id", "/trace/run_id", "/agent/environment",
-		"/identity/principal_id", "/state/run/run_id", "/state/run/status", "/state/run/principal_id",
-		"/state/run/session_id", "/state/run/version", "/state/side_effect/capability",
-		"/state/side_effect/business_key", "/state/side_effect/idempotency_key", "/state/side_effect/action_digest",
-		"/state/side_effect/lease_expires_at_ms", "/state/side_effect/version",
+		"/trace/session_id", "/agent/environment", "/state/run/status", "/state/run/principal_id",
+		"/state/run/session_id", "/state/run/version", "/state/run/authorization_mode",
+		"/state/run/delegated_principal_id", "/state/side_effect/capability", "/state/side_effect/business_key",
+		"/state/side_effect/idempotency_key", "/state/side_effect/action_digest",
+		"/state/side_effect/lease_expires_at_ms",
 	},
-}
-
-# A party that the record does not name is no party to a vote: to be refused, not to be relied on.
-_unnamed_parties := {
-	"ticket": {"/state/approval/requested_by"},
-	"reading": set(),
-	"voting": {"/state/approval/requested_by", "/state/approval/principal_id", "/state/approval/agent_id"},
-	"reconciling": set(),
 }
 
 _wrong(value) := [null, _wrong_for[type_name(value)]] if value != null
@@ -286,6 +262,68 @@ _with_findings(verdicts) := _decision_in(fixture.reading, fixture.put(
 	{fixture.permit} | {finding.new(sprintf("code_%d", [i]), verdict, "r", "q", "s") | some i, verdict in verdicts},
 ))
 
+# Half a finding in the bundle is a refusal, whatever it says.
+test_deny_malformed_finding_in_the_bundle if _misses_of_malformed == set()
+
+_misses_of_malformed := {[f, got] |
+	some f in [{"code": "x"}, {}, "deny", null, 5, ["deny"], {"verdict": "allow"}, {"code": "x", "verdict": "allow"}]
+	got := [d |
+		some findings in [{fixture.permit, f}, {f}]
+		d := _decision_in(fixture.reading, fixture.put(fixture.bundles, "/triage/findings", findings)).verdict
+	]
+	got != ["deny", "deny"]
+}
+
+test_require_bundle_value_broken if _misses_of_bundle == set()
+
+_misses_of_bundle := {[path, what, got] |
+	some path, values in {
+		"/triage/contracts/create_ticket/quorum": [null, true, false, 0, -1, "1", [], {}],
+		"/triage/reviewers/mira-manager/keys/mira-key/not_before_ms": fixture.no_number,
+		"/triage/reviewers/mira-manager/keys/mira-key/not_after_ms": fixture.no_number,
+	}
+	some what, bundles in fixture.broken(fixture.bundles, path, values)
+	some sound in [fixture.ticket, fixture.put(fixture.ticket, "/state/approval/votes", []), fixture.voting]
+	got := _decision_in(sound, bundles).verdict
+	got == "allow"
+}
+
+# The gate must state the run, and it must be the one the records answer with.
+test_deny_another_run if _misses_of_run == set()
+
+_misses_of_run := {[name, path, what, got] |
+	some name, sound in _sound
+	some path in ["/trace/run_id", "/state/run/run_id"]
+	some what, doc in fixture.broken(sound, path, array.concat(fixture.garbage, ["run-9"]))
+	got := _decision(doc).verdict
+	got != "deny"
+}
+
+# Two faults at once: both sides of a binding null or of the same wrong type are no match.
+test_allow_no_two_fields_alike_but_null if _misses_of_alike == set()
+
+_misses_of_alike := {[name, value, group] |
+	some name, sound in _sound
+	some group in _bindings
+	some value in [null, true, 17, ["garbage"], {}]
+	doc := json.patch(sound, [{"op": "add", "path": path, "value": value} |
+		some path in group
+		_has(sound, path)
+	])
+	doc != sound
+	_verdict(doc) == "allow"
+}
+
+_has(doc, path) if object.get(doc, array.slice(split(path, "/"), 1, 9), "absent") != "absent"
+
+_bindings := [
+	["/identity/tenant_id", "/state/run/tenant_id", "/state/approval/tenant_id"],
+	["/identity/principal_id", "/state/run/principal_id", "/state/approval/principal_id"],
+	["/agent/agent_id", "/state/run/agent_id", "/state/approval/agent_id"],
+	["/trace/run_id", "/state/run/run_id", "/state/approval/run_id"],
+	["/digests/action_digest", "/state/approval/action_digest"],
+]
+
 # A name that the bundle does not have is the model's invention and is not repeated.
 test_audit_repeats_no_invented_name if {
 	_decision(fixture.put(fixture.ticket, "/request/capability", "rm -rf")).audit.capability == null
@@ -323,18 +361,35 @@ _controlled := object.union(fixture.bundles.triage, {
 })
 
 test_advice_and_controls_in_order if {
-	got := gate.decision with input as fixture.ticket
-		with data.gate.agents.bundle_of as fixture.bundle_of
-		with data.gate.bundles as {"triage": _controlled}
-	[a.code | some a in got.advice] == ["a", "b"]
-	[c.policy_requirement | some c in got.audit.controls] == ["first", "second"]
+	got := _decision_in(fixture.ticket, {"triage": _controlled})
+	got.advice == [{"type": "warn", "code": "a", "source": "s"}, {"type": "warn", "code": "b", "source": "s"}]
+	got.audit.controls == [
+		{"policy_requirement": "first", "predicate_result": "unknown"},
+		{"policy_requirement": "second", "predicate_result": "true"},
+	]
 }
 
-test_advice_and_controls_hidden_from_a_stranger if {
-	stranger := fixture.put(fixture.ticket, "/identity/tenant_id", "somebody-else")
-	got := gate.decision with input as stranger
-		with data.gate.agents.bundle_of as fixture.bundle_of
-		with data.gate.bundles as {"triage": _controlled}
-	got.advice == []
-	got.audit.controls == []
+test_advice_and_controls_of_no_shape_are_none if _misses_of_shape == set()
+
+_misses_of_shape := {[value, got] |
+	some value in [null, true, 5, "garbage", {}, [], ["garbage"], {{}}, {"garbage"}, set()]
+	decision := _decision_in(fixture.ticket, {"triage": object.union(
+		fixture.bundles.triage,
+		{"advice": value, "controls": value},
+	)})
+	got := [decision.verdict, decision.advice, decision.audit.controls]
+	got != ["allow", [], []]
+}
+
+# A stranger is told neither what was looked at nor which capability the name he tried is.
+test_advice_controls_and_capability_hidden_from_a_stranger if _misses_of_stranger == set()
+
+_misses_of_stranger := {[path, got] |
+	some path in [
+		"/identity/tenant_id", "/identity/principal_id", "/trace/session_id", "/state/run/agent_id",
+	]
+	doc := fixture.put(fixture.ticket, path, "somebody-else")
+	decision := _decision_in(doc, {"triage": _controlled})
+	got := [decision.advice, decision.audit.controls, decision.audit.capability, decision.obligations]
+	got != [[], [], null, []]
 }

@@ -13,7 +13,8 @@ import pytest
 from cli_support import World, agent_run, embedded_gate
 
 from gate import Store
-from gate.cli.sources import compiled_bundle, embedded_point
+from gate.cli.sources import embedded_point
+from gate.compiler import compile_bundle
 from gate.documents import load_cases
 from gate.release import case_document
 from gate.release.scaffold import scaffold
@@ -51,7 +52,7 @@ def bundle(made: Made, tmp_path: Path) -> Path:
 def inputs(made: Made, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The input document of each golden case, as a JSON file."""
     folder = tmp_path_factory.mktemp("inputs")
-    compiled = compiled_bundle(made.bundle)
+    compiled = compile_bundle(made.bundle)
     facts = embedded_point(compiled).facts(compiled.bundle.meta.agent_ids[0])
     known: dict[str, Any] = {
         "bundle": facts.bundle,

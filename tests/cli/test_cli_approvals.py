@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_support import ENVIRONMENT, NOTE, TENANT, World, document, run
+from cli_support import ENVIRONMENT, MESSAGE, NOTE, TENANT, World, document, run
 
 from gate import opa
 from gate.canonical import digest
@@ -26,14 +26,14 @@ from gate.release import build
 
 def test_keygen_prints_lines_that_reviewers_yaml_takes(bundle: Path, tmp_path: Path) -> None:
     out = tmp_path / "new.json"
-    made = run("approvals", "keygen", "--reviewer", "first-reviewer", "--key-id", "mira-2", "--out", out)
+    made = run("approvals", "keygen", "--reviewer", "first-reviewer", "--key-id", "another-key", "--out", out)
     key = read_key_file(out)
     assert (made.exit_code, out.stat().st_mode & 0o777) == (0, 0o600)
     assert key.private_key not in made.output
     reviewers = bundle / "reviewers.yaml"
     reviewers.write_text(reviewers.read_text("utf-8").rstrip("\n") + "\n" + made.stdout, encoding="utf-8")
     found = compile_bundle(bundle).bundle.reviewers[0].keys[1]
-    assert (found.key_id, found.public_key) == ("mira-2", public_key_of(key.private_key))
+    assert (found.key_id, found.public_key) == ("another-key", public_key_of(key.private_key))
     assert found.not_after_ms - found.not_before_ms == 365 * 24 * 3600 * 1000
 
 
@@ -152,7 +152,7 @@ def test_show_hides_nothing_that_the_agent_put_into_a_value(world: World) -> Non
     lines = text.splitlines()
     assert lines[1] == "status           pending"
     assert lines[3] == 'reason           "fine\\r\\napproval  apr-0\\u00ad"'
-    assert '  /subject         "ok\\"\\u202e\\u200b\\u001b[2J\\nstatus  approved\\u0020\\u0020\\u0020\\u2066x"' in lines
+    assert '  /subject  "ok\\"\\u202e\\u200b\\u001b[2J\\nstatus  approved\\u0020\\u0020\\u0020\\u2066x"' in lines
     answer = run("approvals", "show", approval, *world.records, "--output", "json")
     assert answer.stdout.isascii()
     assert document(answer)["arguments"]["/subject"] == {"value": title}
@@ -161,8 +161,8 @@ def test_show_hides_nothing_that_the_agent_put_into_a_value(world: World) -> Non
 def test_show_value_that_looks_like_a_digest_is_told_from_one(world: World) -> None:
     approval = world.ask(subject="not shown, " + digest("x"))
     lines = run("approvals", "show", approval, *world.records).stdout.splitlines()
-    assert f'  /subject         "not shown, {digest("x")}"' in lines
-    assert f"  /body  not shown, {digest(MESSAGE['body'])}" in lines
+    assert f'  /subject  "not shown, {digest("x")}"' in lines
+    assert f"  /body     not shown, {digest(MESSAGE['body'])}" in lines
 
 
 def test_show_voted_approval_says_that_the_votes_are_unverified(world: World) -> None:

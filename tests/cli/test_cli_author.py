@@ -59,7 +59,7 @@ def test_validate_broken_bundle_for_github_annotates_each_line(broken: Path) -> 
     result = run("validate", broken, "--output", "github")
     assert (result.exit_code, result.stderr) == (5, "")
     assert (
-        f"::error file={broken}/capabilities.yaml,line=8,col=5,subject=unknown_key::"
+        f"::error file={broken}/capabilities.yaml,line=8,col=5,title=unknown_key::"
         "key `risk_tear` is not known in `search_docs` (did you mean `risk_tier`?)" in result.stdout.splitlines()
     )
     assert len(result.stdout.splitlines()) == 3
@@ -68,7 +68,7 @@ def test_validate_broken_bundle_for_github_annotates_each_line(broken: Path) -> 
 def test_validate_file_name_that_would_end_a_workflow_command_is_escaped(tmp_path: Path, bundle: Path) -> None:
     strange = bundle.rename(tmp_path / "a,b:c%d")
     result = run("validate", strange, "--output", "github")
-    assert f"file={tmp_path}/a%2Cb%3Ac%25d,line=1,col=1,subject=bundle_name_invalid::" in result.stdout
+    assert f"file={tmp_path}/a%2Cb%3Ac%25d/bundle.yaml,line=1,col=1,title=bundle_name_invalid::" in result.stdout
 
 
 def test_validate_broken_bundle_as_sarif_has_one_result_a_problem(broken: Path) -> None:
@@ -100,7 +100,7 @@ def test_folder_that_is_no_package_name_is_refused(tmp_path: Path, bundle: Path,
     renamed = bundle.rename(tmp_path / "Support Triage")
     result = run(command, renamed)
     assert (result.exit_code, result.stdout) == (5, "")
-    assert result.stderr.startswith(f"{renamed}:1:1: bundle_name_invalid: ")
+    assert result.stderr.startswith(f"{renamed}/bundle.yaml:1:1: bundle_name_invalid: ")
 
 
 def test_compile_changed_yaml_writes_and_names_what_changed(bundle: Path) -> None:

@@ -93,7 +93,7 @@ def test_build_names_the_problems_of_every_bundle(bundle: Path, tmp_path: Path) 
     result = run("build", bundle, tmp_path / "nowhere", "-o", tmp_path / "dist")
     codes = [line.split(": ")[1] for line in result.stderr.splitlines() if not line.startswith("  ")]
     assert (result.exit_code, result.stdout) == (5, "")
-    assert codes == ["bundle_not_a_folder", "yaml_quote_it"]
+    assert sorted(codes) == ["bundle_not_a_folder", "yaml_quote_it"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

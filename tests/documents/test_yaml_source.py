@@ -10,8 +10,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gate.canonical import MAX_DEPTH, MAX_DOCUMENT_BYTES, MAX_SAFE_INTEGER
+from gate.canonical import MAX_DEPTH, MAX_SAFE_INTEGER
 from gate.documents.yaml_source import load
+from gate.documents.yaml_text import MAX_YAML_BYTES
 from gate.errors import BundleError
 
 
@@ -327,10 +328,10 @@ def test_windows_line_ends_keep_values_and_positions() -> None:
 
 
 def test_document_over_the_size_limit_is_refused_and_one_at_it_is_read() -> None:
-    at_limit = "a: 1\n# ".ljust(MAX_DOCUMENT_BYTES, "x")
+    at_limit = "a: 1\n# ".ljust(MAX_YAML_BYTES, "x")
     assert load(at_limit, file="f").value == {"a": 1}
     assert problems(at_limit + "x") == ["1:1 yaml_too_large"]
-    assert problems(("a: é\n" * (MAX_DOCUMENT_BYTES // 6 + 1)).encode()) == ["1:1 yaml_too_large"]
+    assert problems(("a: é\n" * (MAX_YAML_BYTES // 6 + 1)).encode()) == ["1:1 yaml_too_large"]
 
 
 def test_document_over_the_depth_limit_is_refused_and_one_at_it_is_read() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,12 +20,12 @@ from gate.evidence import Identity, Run
 from gate.pdp import DecisionPoint, EmbeddedDecisionPoint
 from gate.records import ApprovalRecord, ReviewerKey, Store, StoredVote, VoteDecision, VotePayload, generate_key, sign
 
-BUNDLE = Path(__file__).parents[2] / "bundles" / "support-triage"
+BUNDLE = Path(__file__).parent / "support-triage"
 AGENT = "support-triage-ref"
 ENVIRONMENT = "test"
 TENANT = "acme"
 PRINCIPAL = "user-42"
-TICKET = {"queue": "support", "requester_id": "user-7", "title": "Broken invoice"}
+TICKET = {"queue": "support", "requester_id": "user-42", "title": "Broken invoice"}
 REASON = "The customer reported a problem."
 
 # Reviewer: human, role, first and last day of the key.
@@ -50,9 +51,7 @@ VARIANTS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     ),
     "no_pause": (("approvals.yaml", "pause_allowed: true", "pause_allowed: false"),),
     "goes_on": (("approvals.yaml", "on_reject: stop_run", "on_reject: continue_without"),),
-    "next_version": tuple(
-        (file, "2026.04.07", "2026.04.08") for file in ("bundle.yaml", "approvals.yaml")
-    ),
+    "next_version": tuple((file, "2026.04.07", "2026.04.08") for file in ("bundle.yaml", "approvals.yaml")),
     "no_memory": (("policy.yaml", "memory_write: allow", "memory_write: deny"),),
 }
 """What each variant changes in the governed YAML: file, text, new text."""
@@ -295,11 +294,7 @@ def call_and_hang(bundle: str, folder: str, run: Run, claimed: Any) -> None:
     world = open_world(embedded(compile_bundle(Path(bundle))), Path(folder))
     with world.gate.tool_call(run, "create_ticket", TICKET, idempotency_key="key-1", reason=REASON):
         claimed.set()
-        while True:
-            claimed.wait(60)
-            claimed.clear()
-
-
+        time.sleep(600)
 
 
 def raw(path: Path, statement: str, *values: object) -> list[Any]:

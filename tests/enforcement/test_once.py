@@ -48,14 +48,14 @@ def test_one_approval_used_under_twenty_keys_at_once_runs_once(world: World, tmp
     assert counter.read_bytes() == b"."
 
 
-def test_one_approval_used_by_two_processes_at_once_runs_once(
-    world: World, bundles: Callable[[str], Path]
-) -> None:
+def test_one_approval_used_by_two_processes_at_once_runs_once(world: World, bundles: Callable[[str], Path]) -> None:
     world.approved()
     folder = world.path.parent
     answers = SPAWN.Queue()
     processes = [
-        SPAWN.Process(target=call_from_threads, args=(str(bundles("plain")), str(folder), world.run, 10, answers))
+        SPAWN.Process(
+            target=call_from_threads, args=(str(bundles("plain")), str(folder), world.run, 10, answers), daemon=True
+        )
         for _ in range(2)
     ]
     for process in processes:
@@ -76,7 +76,7 @@ def test_process_killed_between_claim_and_effect_leaves_it_blocked(
     approval = world.approved()
     claimed = SPAWN.Event()
     process = SPAWN.Process(
-        target=call_and_hang, args=(str(bundles("plain")), str(world.path.parent), world.run, claimed)
+        target=call_and_hang, args=(str(bundles("plain")), str(world.path.parent), world.run, claimed), daemon=True
     )
     process.start()
     assert claimed.wait(60)

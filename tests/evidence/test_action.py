@@ -46,9 +46,7 @@ ARGUMENTS: dict[str, Any] = {"queue": "q", "who": {"id": "w"}}
 CALL = Call(capability="create", arguments=ARGUMENTS, idempotency_key="key", reason="reason", resource="resource")
 
 
-def frozen(
-    run: Run = RUN, call: Call = CALL, bundle: Any = BUNDLE, capability: Any = CAPABILITY
-) -> Action:
+def frozen(run: Run = RUN, call: Call = CALL, bundle: Any = BUNDLE, capability: Any = CAPABILITY) -> Action:
     return freeze(run, call, bundle=bundle, capability=capability)
 
 
@@ -275,8 +273,12 @@ def test_redacted_view_of_no_arguments_is_not_the_view_of_null(arguments: Any, v
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(-1e6, 1e6) | st.text(),
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(st.text(alphabet=st.characters(blacklist_categories=("Cc", "Cs")), max_size=5), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.text(alphabet=st.characters(blacklist_categories=("Cc", "Cs")), max_size=5), inner, max_size=4
+        )
+    ),
     max_leaves=12,
 )
 

@@ -230,7 +230,7 @@ def test_file_that_vanished_under_an_open_store_is_refused_and_not_made_anew(tmp
 
 
 def test_table_that_is_gone_is_an_error_of_the_store_without_values(store: Store, place: Place) -> None:
-    place.raw("DROP TABLE effects")
+    place.raw("ALTER TABLE effects RENAME TO gone")
     with pytest.raises(StoreError) as caught:
         store.effect(TENANT, **{**EFFECT, "business_key": "patient Jane"})
     assert caught.value.code == "store_unavailable"

@@ -100,7 +100,9 @@ def test_other_rule_gives_another_revision_and_another_file(folder: Path, opa_bi
     assert before.path.exists()
 
 
-def test_folder_that_cannot_be_written_to_is_an_error_of_the_build(folder: Path, opa_binary: Path, tmp_path: Path) -> None:
+def test_folder_that_cannot_be_written_to_is_an_error_of_the_build(
+    folder: Path, opa_binary: Path, tmp_path: Path
+) -> None:
     (tmp_path / "dist").write_text("a file")
     with pytest.raises(BuildError, match="^cannot write to `") as caught:
         build([compile_bundle(folder)], tmp_path / "dist", binary=opa_binary)

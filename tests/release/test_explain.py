@@ -109,7 +109,13 @@ def test_reason_of_the_core_points_at_its_finding(
                 text = (repo / "policies" / file).read_text().splitlines()[int(line) - 1]
                 assert f'finding.new("{one.reason.code}", "{one.reason.verdict}"' in text
                 pointed.add(one.reason.code)
-    assert {"approval_missing", "capability_unknown", "no_rule_permits", "tenant_mismatch", "run_not_running"} <= pointed
+    assert {
+        "approval_missing",
+        "capability_unknown",
+        "no_rule_permits",
+        "tenant_mismatch",
+        "run_not_running",
+    } <= pointed
 
 
 def test_what_a_rule_looks_at_is_shown_with_what_stands_there(
@@ -145,7 +151,10 @@ def test_values_of_the_request_never_appear(
             **dict.fromkeys(("text", "reason", "memory_kind", "transition", "outcome", "resource"), MARK),
             "arguments": {MARK: [MARK, {"a": MARK}]},
         }
-        for version in (marked, {**marked, "request": {**marked["request"], "capability": document["request"]["capability"]}}):
+        for version in (
+            marked,
+            {**marked, "request": {**marked["request"], "capability": document["request"]["capability"]}},
+        ):
             explanation = explain(bundle, version, point)
             shown = [(one.looked_at, one.change, one.position, one.reason) for one in explanation.reasons]
             assert MARK not in repr(shown), name

@@ -84,7 +84,9 @@ def test_case_with_a_misspelt_field_fails_by_name(
     assert (result.passed, result.got) == (False, ("case_unknown_field",))
 
 
-@pytest.mark.parametrize("pointer", ["/capabilities/drop_table/capability_version", "/nothing", "/bundle/version/x", "x", ""])
+@pytest.mark.parametrize(
+    "pointer", ["/capabilities/drop_table/capability_version", "/nothing", "/bundle/version/x", "x", ""]
+)
 def test_case_with_a_pointer_to_nothing_fails_by_name(
     cases: tuple[Case, ...], point: EmbeddedDecisionPoint, pointer: str
 ) -> None:
@@ -98,7 +100,9 @@ def test_facts_are_filled_in_and_the_case_is_left_alone(
 ) -> None:
     document = allowed_document(cases)
     before = _copy(document)
-    filled = case_document(case(document), {"bundle": {"version": "1"}, "capabilities": {}, "contracts": {}} | _facts(point))
+    filled = case_document(
+        case(document), {"bundle": {"version": "1"}, "capabilities": {}, "contracts": {}} | _facts(point)
+    )
     assert filled["state"]["versions"]["bundle_version"] == bundle.bundle.meta.version
     assert document == before
 
@@ -142,7 +146,9 @@ def test_decision_point_that_dies_fails_each_case_with_its_code(
     assert len(results) == len(cases)
 
 
-def test_decision_point_that_gives_no_facts_passes_no_case(cases: tuple[Case, ...], point: EmbeddedDecisionPoint) -> None:
+def test_decision_point_that_gives_no_facts_passes_no_case(
+    cases: tuple[Case, ...], point: EmbeddedDecisionPoint
+) -> None:
     with pytest.raises(PdpError) as caught:
         list(run_cases(cases, Dying(point, facts=False), agent_id=AGENT))
     assert caught.value.code == "pdp_connection_lost"

@@ -26,7 +26,7 @@ def test_new_bundle_compiles_as_checked_in_and_passes_its_own_cases(tmp_path: Pa
     results = list(run_cases(load_cases(tmp_path / folder), point, agent_id=made.agent_id))
     assert [r for r in results if not r.passed] == []
     assert len(results) >= 4
-    assert {r.expected[0] for r in results} == {"allow", "deny", "require_approval"}
+    assert {r.expected[0] for r in results} == {"allow", "deny", "require_approval", "blocked_on_reconciliation"}
     assert differences(compiled) == []
     assert (made.name, compiled.bundle.meta.agent_ids) == (folder, (f"{folder}-agent",))
     assert list(made.files) == sorted(

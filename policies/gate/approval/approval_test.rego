@@ -331,10 +331,10 @@ test_require_demand_unmet if {
 	}
 }
 
-# It stands at every operation; where no approval can be, nothing meets it.
-test_require_demand_without_any_approval if {
+# A demand makes an approval needed where policy and catalog ask for none; what is no call asks for none.
+test_require_demand_on_a_call_that_is_else_free if {
 	_codes_in(fixture.reading, _demanding) == {"approval_contract_missing", "approval_missing", "big_ticket"}
-	_codes_in(fixture.voting, _demanding) == {"big_ticket"}
+	_codes_in(fixture.voting, _demanding) == set()
 	_codes_in({}, _demanding) == set()
 }
 

@@ -31,6 +31,19 @@ test_redact_once_for_all_controls if {
 	not redact in _owed_in(fixture.put(fixture.ticket, "/state/run/status", "stopped"), bundles)
 }
 
+test_redact_nothing_without_pointers if _misses_of_pointers == set()
+
+_misses_of_pointers := {[redactions, got] |
+	some redactions in [set(), null, 5, "garbage", {{}}, {{"pointers": []}}, {{"pointers": null}}, {"garbage"}]
+	got := [o.type | some o in _owed_in(fixture.ticket, fixture.put(fixture.bundles, "/triage/redactions", redactions))]
+	got != ["consume_approval", "claim_effect"]
+}
+
+test_redact_on_a_reading_call if {
+	bundles := fixture.put(fixture.bundles, "/triage/redactions", {{"pointers": ["/query"]}})
+	_owed_in(fixture.reading, bundles) == [{"type": "redact", "pointers": ["/query"]}]
+}
+
 # A lease of zero cannot be discharged, so that the gate refuses; the obligation does not vanish.
 test_allow_write_without_timeout_owes_a_lease_of_zero if {
 	_owed_in(fixture.ticket, fixture.without(fixture.bundles, "/triage/catalog/create_ticket/timeout_seconds")) == [
@@ -67,6 +80,33 @@ test_blocked_reconciles_though_the_key_is_lost if {
 		"type": "reconcile",
 		"idempotency_key": null,
 	}]
+}
+
+# Whatever else refuses the call, the effect must be reconciled.
+test_deny_or_require_beside_a_blocked_effect_reconciles if _misses_of_blocked == set()
+
+_misses_of_blocked := {[status, path, got] |
+	some status in ["in_flight", "side_effect_unknown", "partial_side_effect"]
+	some path, value in {
+		"/state/run/status": "stopped",
+		"/evidence/arguments/valid": false,
+		"/state/idempotency/action_digest": "sha256:other",
+		"/request_id": null,
+		"/state/approval/status": "revoked",
+	}
+	doc := fixture.put(fixture.ticket, "/state/side_effect", {
+		"status": status,
+		"idempotency_key": "key-1",
+		"lease_expires_at_ms": 60000,
+	})
+	got := _owed(fixture.put(doc, path, value))
+	got != [{"type": "reconcile", "idempotency_key": "key-1"}]
+}
+
+# A stranger is not told that there is something to reconcile.
+test_deny_blocked_stranger_reconciles_nothing if {
+	doc := fixture.put(fixture.ticket, "/state/side_effect/status", "side_effect_unknown")
+	_owed(fixture.put(doc, "/identity/tenant_id", "tenant-other")) == []
 }
 
 # C3: the second call gets the first one's receipt.
@@ -123,14 +163,90 @@ test_allow_vote_moves_the_approval if _owed(fixture.voting) == [{
 	"to": "approved",
 }]
 
-# A lost version cannot be compared, so that the gate refuses; the obligation does not vanish.
-test_allow_vote_without_version_owes_null if {
-	_owed(fixture.without(fixture.voting, "/state/approval/version")) == [{
+# Nothing moves that cannot be compared.
+test_deny_vote_without_version_moves_nothing if _misses_of_version == set()
+
+_misses_of_version := {[path, what, got] |
+	some path, sound in {
+		"/state/approval/version": fixture.voting,
+		"/state/side_effect/version": fixture.reconciling,
+	}
+	some what, doc in fixture.broken(sound, path, fixture.no_number)
+	got := _owed(doc)
+	got != []
+}
+
+# An obligation is total in its fields: one whose fields are lost does not vanish, it cannot be discharged.
+test_require_approval_asks_though_the_contract_lacks_anything if _misses_of_request == set()
+
+_misses_of_request := {[path, got] |
+	some path, lost in {
+		"contract_id": {"contract_id": null},
+		"contract_digest": {"contract_digest": null},
+		"runtime_controls/max_wait_seconds": {"max_wait_seconds": 0},
+	}
+	doc := fixture.put(fixture.ticket, "/state/approval", null)
+	bundles := fixture.without(fixture.bundles, concat("/", ["/triage/contracts/create_ticket", path]))
+	got := _all_obligations_in("require_approval", doc, bundles)
+	got != [object.union(_request, lost)]
+}
+
+test_require_approval_waits_no_time_that_is_no_number if _misses_of_wait == set()
+
+_misses_of_wait := {[what, got] |
+	some what, bundles in fixture.broken(
+		fixture.bundles,
+		"/triage/contracts/create_ticket/runtime_controls/max_wait_seconds",
+		fixture.no_number,
+	)
+	got := _owed_in(fixture.put(fixture.ticket, "/state/approval", null), bundles)
+	got != [object.union(_request, {"max_wait_seconds": 0})]
+}
+
+test_allow_write_claims_no_lease_that_is_no_number if _misses_of_lease == set()
+
+_misses_of_lease := {[what, got] |
+	some what, bundles in fixture.broken(
+		fixture.bundles,
+		"/triage/catalog/create_ticket/timeout_seconds",
+		fixture.no_number,
+	)
+	got := [o | some o in _owed_in(fixture.ticket, bundles); o.type == "claim_effect"]
+	got != [{"type": "claim_effect", "lease_seconds": 0}]
+}
+
+# The verdict and whether something is needed are the guards' word; the fields are the record's.
+test_obligations_never_vanish_with_their_fields if {
+	_all_obligations_in("allow", _bare, fixture.bundles) == [
+		{"type": "consume_approval", "approval_id": null, "version": null},
+		{"type": "claim_effect", "lease_seconds": 15},
+	]
+	_all_obligations_in("allow", fixture.without(fixture.voting, "/state/approval/version"), fixture.bundles) == [{
 		"type": "move_approval",
 		"approval_id": "apr-1",
 		"version": null,
 		"to": "approved",
 	}]
+	_all_obligations_in("allow", fixture.without(fixture.voting, "/state/approval/approval_id"), fixture.bundles) == [{
+		"type": "move_approval",
+		"approval_id": null,
+		"version": 2,
+		"to": "approved",
+	}]
+	_all_obligations_in("allow", fixture.without(fixture.reconciling, "/state/side_effect/version"), fixture.bundles) == [{
+		"type": "move_effect",
+		"version": null,
+		"to": "failed_before_effect",
+	}]
+}
+
+_bare := fixture.put(fixture.ticket, "/state/approval", null)
+
+_all_obligations_in(word, doc, bundles) := owed if {
+	owed := obligation.obligations with input as doc
+		with data.gate.agents.bundle_of as fixture.bundle_of
+		with data.gate.bundles as bundles
+		with data.gate.verdict.verdict as word
 }
 
 test_allow_vote_short_of_the_quorum_stays_pending if {
@@ -163,15 +279,6 @@ test_allow_reconciliation_moves_the_effect if _owed(fixture.reconciling) == [{
 	"version": 3,
 	"to": "failed_before_effect",
 }]
-
-# A lost version cannot be compared, so that the gate refuses; the obligation does not vanish.
-test_allow_reconciliation_without_version_owes_null if {
-	_owed(fixture.without(fixture.reconciling, "/state/side_effect/version")) == [{
-		"type": "move_effect",
-		"version": null,
-		"to": "failed_before_effect",
-	}]
-}
 
 test_deny_reconciliation_moves_nothing if {
 	_owed(fixture.put(fixture.reconciling, "/evidence/reconciliation/owner_fenced", false)) == []

@@ -56,6 +56,17 @@ default contract := {}
 # title: Approval contract of the capability in question
 contract := data.gate.bundles[_name].contracts[capability_name]
 
+# What a bundle without the document cannot ask a host for; every other control is stricter when left out.
+default runtime_controls := {
+	"mcp_evidence_required": false,
+	"sandbox_evidence_required": false,
+	"verifier_contract_required_for_high_risk": false,
+}
+
+# METADATA
+# title: The runtime controls of the governing bundle, by field
+runtime_controls := data.gate.bundles[_name].runtime_controls
+
 default capability_name := null
 
 default policy_decision := null

@@ -109,22 +109,57 @@ _misses_of_name := {[what, got] |
 }
 
 test_whole_tables_of_the_bundle if {
-	_tables(fixture.ticket) == {
+	_tables(fixture.ticket, fixture.bundles) == object.union(_no_controls, {
 		"bundle": fixture.bundles.triage.bundle,
 		"catalog": fixture.bundles.triage.catalog,
 		"contracts": fixture.bundles.triage.contracts,
 		"reviewers": fixture.bundles.triage.reviewers,
-	}
+	})
 }
 
 test_whole_tables_without_bundle_are_empty if {
-	_tables({}) == {"bundle": {}, "catalog": {}, "contracts": {}, "reviewers": {}}
+	_tables({}, _controlled) == object.union(
+		_no_controls,
+		{"bundle": {}, "catalog": {}, "contracts": {}, "reviewers": {}},
+	)
 }
 
-_tables(doc) := tables if {
-	tables := _all_tables with input as doc
+test_whole_tables_of_controls if {
+	_tables(fixture.ticket, _controlled) == object.union(_tables(fixture.ticket, fixture.bundles), {
+		"demands": {{"code": "a demand"}},
+		"redactions": {{"code": "a redaction"}},
+		"advice": {{"code": "a warning"}},
+		"controls": {{"policy_requirement": "a control"}},
+	})
+}
+
+test_decision_of_the_policy if {
+	_decision(fixture.ticket) == "approval_required"
+	_decision(fixture.reading) == "allow"
+	_decision(fixture.voting) == "approval_required"
+	_decision(fixture.put(fixture.ticket, "/request/capability", "run_shell")) == null
+	_decision({}) == null
+}
+
+_controlled := {"triage": object.union(fixture.bundles.triage, {
+	"demands": {{"code": "a demand"}},
+	"redactions": {{"code": "a redaction"}},
+	"advice": {{"code": "a warning"}},
+	"controls": {{"policy_requirement": "a control"}},
+})}
+
+_no_controls := {"demands": set(), "redactions": set(), "advice": set(), "controls": set()}
+
+_decision(doc) := decision if {
+	decision := router.policy_decision with input as doc
 		with data.gate.agents.bundle_of as fixture.bundle_of
 		with data.gate.bundles as fixture.bundles
+}
+
+_tables(doc, bundles) := tables if {
+	tables := _all_tables with input as doc
+		with data.gate.agents.bundle_of as fixture.bundle_of
+		with data.gate.bundles as bundles
 }
 
 _all_tables := {
@@ -132,6 +167,10 @@ _all_tables := {
 	"catalog": router.catalog,
 	"contracts": router.contracts,
 	"reviewers": router.reviewers,
+	"demands": router.demands,
+	"redactions": router.redactions,
+	"advice": router.advice,
+	"controls": router.controls,
 }
 
 _facts(doc) := facts if {

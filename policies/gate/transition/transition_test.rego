@@ -75,11 +75,23 @@ _owed := {
 		"codes": {"approval_reviewer_invalid", "approval_self_approved"},
 	},
 	"/state/approval/capability": {"values": fixture.garbage, "codes": _no_contract},
-	"/agent/agent_id": {
-		"values": array.concat(fixture.no_text, ["another"]),
-		"codes": ({"approval_binding_mismatch"} | _no_contract),
-	},
 	"/state/approval/version": {"values": fixture.no_number, "codes": {"transition_not_allowed"}},
+}
+
+test_deny_agent_broken if _misses_of_agent == set()
+
+_misses_of_agent := {[value, got] |
+	some value in fixture.garbage
+	got := _codes(fixture.put(fixture.voting, "/agent/agent_id", value))
+	got != {"approval_binding_mismatch"} | _no_contract
+}
+
+# Without an agent nobody can be told from it.
+test_deny_agent_absent if {
+	_codes(fixture.without(fixture.voting, "/agent/agent_id")) == {
+		"approval_binding_mismatch",
+		"transition_not_by_human",
+	} | _no_contract
 }
 
 test_deny_binding_broken if _misses_in(_owed_by_binding) == set()

@@ -1,0 +1,73 @@
+# METADATA
+# title: Sandbox profiles
+# description: >-
+#   a call that runs in a sandbox runs under the profile the bundle names, at most as open as it says, and reviewed
+#   in exactly the form that is used. Once a bundle names a profile, local tools must show theirs
+package gate.sandbox
+
+import data.gate.capability
+import data.gate.finding
+import data.gate.router
+
+findings contains finding.new(
+	"sandbox_profile_mismatch", "deny", "gate.sandbox", "sandbox.sandbox_profile_contract",
+	"runtime-controls.yaml#/runtime_controls/sandbox/sandbox_profile_contract",
+) if {
+	capability.calling
+	not _unsandboxed
+	not _profile_matches
+}
+
+findings contains finding.new(
+	"sandbox_profile_not_reviewed", "deny", "gate.sandbox", "sandbox.sandbox_profile_review_required",
+	"runtime-controls.yaml#/runtime_controls/sandbox/sandbox_profile_review_required",
+) if {
+	capability.calling
+	not _unsandboxed
+	not _reviewed
+}
+
+default _sandbox := null
+
+_sandbox := input.evidence.sandbox
+
+_unsandboxed if {
+	is_null(_sandbox)
+	_evidence_not_needed
+}
+
+_evidence_not_needed if router.runtime_controls.sandbox_evidence_required == false
+
+_evidence_not_needed if router.capability.transport in {"mcp", "gateway"}
+
+_profile_matches if {
+	is_string(input.evidence.sandbox.profile_contract)
+	input.evidence.sandbox.profile_contract == router.runtime_controls.sandbox_profile_contract.contract_id
+	input.evidence.sandbox.network in _networks[router.runtime_controls.sandbox_profile_contract.network]
+	input.evidence.sandbox.secrets in _secrets[router.runtime_controls.sandbox_profile_contract.secrets]
+	input.evidence.sandbox.shell in _shells[router.runtime_controls.sandbox_profile_contract.shell]
+}
+
+_networks := {
+	"denied": {"denied"},
+	"restricted": {"denied", "restricted"},
+}
+
+_secrets := {
+	"none": {"none"},
+	"brokered": {"none", "brokered"},
+}
+
+_shells := {
+	"none": {"none"},
+	"restricted": {"none", "restricted"},
+}
+
+_reviewed if router.runtime_controls.sandbox_profile_review_required == false
+
+_reviewed if {
+	is_string(input.evidence.sandbox.review_ref)
+	trim_space(input.evidence.sandbox.review_ref) != ""
+	is_string(input.evidence.sandbox.profile_digest)
+	input.evidence.sandbox.reviewed_digest == input.evidence.sandbox.profile_digest
+}

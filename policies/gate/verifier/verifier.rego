@@ -1,0 +1,69 @@
+# METADATA
+# title: Verifier contracts
+# description: >-
+#   a verifier's verdict counts only under a contract the bundle trusts, for exactly this action, and never as an
+#   approval. Where the bundle wants one for high risk, a call without it does not run
+package gate.verifier
+
+import data.gate.approval.cover
+import data.gate.capability
+import data.gate.finding
+import data.gate.router
+
+findings contains finding.new(
+	"verifier_contract_missing", "deny", "gate.verifier", "verifiers.verifier_contract_required_for_high_risk",
+	"runtime-controls.yaml#/runtime_controls/verifiers/verifier_contract_required_for_high_risk",
+) if {
+	capability.calling
+	router.catalogued
+	not _verifier_settled
+}
+
+findings contains finding.new("verifier_not_passed", "deny", "gate.verifier", "", "") if {
+	capability.calling
+	not _unverified
+	not _passed
+}
+
+findings contains finding.new(
+	"verifier_contract_untrusted", "deny", "gate.verifier", "verifiers.trusted_verifier_contracts",
+	"runtime-controls.yaml#/runtime_controls/verifiers/trusted_verifier_contracts",
+) if {
+	capability.calling
+	not _unverified
+	not _trusted
+	not _untrusted_may_be_approved
+}
+
+findings contains finding.new(
+	"verifier_contract_untrusted", "require_approval", "gate.verifier", "verifiers.on_untrusted_verifier_contract",
+	"runtime-controls.yaml#/runtime_controls/verifiers/on_untrusted_verifier_contract",
+) if {
+	capability.calling
+	not _unverified
+	not _trusted
+	_untrusted_may_be_approved
+	not cover.covered
+}
+
+default _verifier := null
+
+_verifier := input.evidence.verifier
+
+_unverified if is_null(_verifier)
+
+_verifier_settled if router.runtime_controls.verifier_contract_required_for_high_risk == false
+
+_verifier_settled if router.capability.risk_tier in {"low", "medium"}
+
+_verifier_settled if is_string(input.evidence.verifier.contract)
+
+_passed if {
+	input.evidence.verifier.verdict == "passed"
+	is_string(input.digests.action_digest)
+	input.evidence.verifier.action_digest == input.digests.action_digest
+}
+
+_trusted if input.evidence.verifier.contract in router.runtime_controls.trusted_verifier_contracts
+
+_untrusted_may_be_approved if router.runtime_controls.on_untrusted_verifier_contract == "require_approval"

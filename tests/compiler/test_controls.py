@@ -1,0 +1,241 @@
+"""Control checkpoints and `when`: what linking refuses, and what the compiled rules decide."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import compiler_support as support
+import pytest
+
+from gate.compiler import compile_bundle
+from gate.errors import BundleError
+
+CONTROL = """\
+  - checkpoint: {checkpoint}
+    policy_requirement: {name}
+    applies_to: {applies_to}
+    predicate: {predicate}
+    action: {action}
+{extra}    control_version: "1.0"
+    eval_case_id: some_case
+    audit_fields: [checkpoint, predicate_result, unknown_operands]
+"""
+ARTIFACTS = ("bundle.yaml", "reviewers.yaml]", "reviewers.yaml, checkpoints.yaml]")
+
+
+def control(
+    predicate: str = "timeout_seconds > 1",
+    *,
+    name: str = "a_requirement",
+    checkpoint: str = "tool_execution",
+    applies_to: str = "[search_docs]",
+    action: str = "deny",
+    extra: str = "",
+) -> str:
+    quoted = json.dumps(predicate)
+    return CONTROL.format(
+        checkpoint=checkpoint, name=name, applies_to=applies_to, predicate=quoted, action=action, extra=extra
+    )
+
+
+def bundle(folder: Path, *controls: str, edits: tuple[tuple[str, str, str], ...] = ()) -> Path:
+    documents = support.edited(ARTIFACTS, *edits)
+    documents["checkpoints.yaml"] = "control_checkpoints:\n" + "".join(controls)
+    return support.put(folder / "triage", documents)
+
+
+REFUSED = [
+    ((control(), control()), "control_duplicate", 11),
+    ((control(applies_to='["*", search_docs]'),), "control_applies_to_mixed", 4),
+    ((control(applies_to="[nobody]"),), "control_capability_unknown", 4),
+    ((control("exists request.text", checkpoint="llm", applies_to="[search_docs]"),), "control_never_fires", 4),
+    ((control(extra="    operations: [emit]\n"),), "control_operation_unknown", 7),
+    ((control(action="redact"),), "control_redact_mismatch", 6),
+    ((control(extra="    redact: [/query]\n"),), "control_redact_mismatch", 6),
+    (
+        (
+            control(
+                "exists request.text",
+                checkpoint="input",
+                applies_to='["*"]',
+                action="redact",
+                extra="    redact: [/a]\n",
+            ),
+        ),
+        "control_redact_misplaced",
+        6,
+    ),
+    ((control(action="require_approval"),), "approval_contract_missing", 6),
+    (
+        (control("exists request.text", checkpoint="output", applies_to="[create_ticket]", action="require_approval"),),
+        "control_approval_misplaced",
+        6,
+    ),
+    ((control('risk_tier == "x"', checkpoint="output", applies_to='["*"]'),), "predicate_value_undeclared", 5),
+    ((control('risk_tier == "low"', checkpoint="output", applies_to='["*"]'),), "predicate_name_unknown", 5),
+]
+
+
+@pytest.mark.parametrize(("controls", "code", "line"), REFUSED, ids=[r[1] for r in REFUSED])
+def test_control_is_refused_with_code_and_line(tmp_path: Path, controls: tuple[str, ...], code: str, line: int) -> None:
+    folder = bundle(tmp_path, *controls)
+    with pytest.raises(BundleError) as caught:
+        compile_bundle(folder)
+    assert [(p.code, Path(p.file).name, p.line) for p in caught.value.problems] == [(code, "checkpoints.yaml", line)]
+
+
+def test_predicate_problem_points_into_the_predicate(tmp_path: Path) -> None:
+    folder = bundle(tmp_path, control("timeout_seconds > 1 and risk_tier"))
+    with pytest.raises(BundleError) as caught:
+        compile_bundle(folder)
+    (problem,) = caught.value.problems
+    assert (problem.line, problem.column) == (5, 16 + len("timeout_seconds > 1 and "))
+    assert problem.message.endswith("(character 25 of the predicate)")
+
+
+def test_when_of_a_denied_capability_is_refused(tmp_path: Path) -> None:
+    edit = (
+        "policy.yaml",
+        "run_shell:\n      decision: deny",
+        "run_shell:\n      decision: deny\n      when: exists request.text",
+    )
+    with pytest.raises(BundleError) as caught:
+        compile_bundle(bundle(tmp_path, control(), edits=(edit,)))
+    assert [p.code for p in caught.value.problems] == ["when_without_permit"]
+
+
+def decide(folder: Path, arguments: Any, **request: Any) -> Any:
+    compiled = compile_bundle(folder)
+    document = support.call(compiled, "search_docs")
+    state = {**document["state"], "rejection": {"approval_id": None, "intent_digest": None}}
+    state["run"] = {**state["run"], "run_id": "run-1", "authorization_mode": "platform_owned"}
+    asked = {"capability": "search_docs", "arguments": arguments, **request}
+    point = support.embedded(compiled)
+    return point.decide(copy.deepcopy({**document, "request": asked, "state": state})).decision
+
+
+SEARCH = ("capabilities.yaml", "query: {type: string, description: what to look for}", "{}")
+
+
+def searching(properties: str) -> tuple[str, str, str]:
+    return (*SEARCH[:2], properties)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "verdict"),
+    [
+        ({"region": "eu"}, "allow"),
+        ({"region": "us"}, "deny"),
+        ({}, "deny"),
+        ({"region": None}, "deny"),
+        (None, "deny"),
+        ([], "deny"),
+        ({"region": ["eu"]}, "deny"),
+        ({"region": "EU"}, "deny"),
+    ],
+)
+def test_e2_not_in_fires_when_the_field_or_its_parent_is_missing(tmp_path: Path, arguments: Any, verdict: str) -> None:
+    folder = bundle(
+        tmp_path,
+        control('not (arguments.region in ["eu"])', name="region_not_allowed"),
+        edits=(searching("query: {type: string}\n        region: {type: string}"),),
+    )
+    decision = decide(folder, arguments)
+    assert str(decision.verdict) == verdict
+    assert decision.codes == (
+        ("configured_allow",) if verdict == "allow" else ("configured_allow", "region_not_allowed")
+    )
+
+
+@pytest.mark.parametrize("amount", [None, True, False, "9", [1], {}, 500, 499.99999999999999999])
+def test_e3_wrong_types_and_the_bound_do_not_permit(tmp_path: Path, amount: Any) -> None:
+    # The last one is 500.0 as a double: it is not below 500.
+    assert decide(_cheap(tmp_path), {"amount": amount}).codes == ("no_rule_permits",)
+
+
+@pytest.mark.parametrize("amount", [-1, 0, 499, 499.9999999999999])
+def test_e3_numbers_below_the_bound_permit(tmp_path: Path, amount: float) -> None:
+    assert decide(_cheap(tmp_path), {"amount": amount}).codes == ("configured_allow",)
+
+
+def _cheap(folder: Path) -> Path:
+    return bundle(
+        folder,
+        control("timeout_seconds > 100"),
+        edits=(
+            searching("query: {type: string}\n        amount: {type: number}"),
+            (
+                "policy.yaml",
+                "search_docs:\n      decision: allow",
+                "search_docs:\n      decision: allow\n      when: arguments.amount < 500",
+            ),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "permitted"),
+    [
+        ("git log", True),
+        ("git log --oneline", True),
+        ("git log; rm -rf /", False),
+        ("git log\nrm -rf /", False),
+        ("git log | sh", False),
+        ("git log $(rm x)", False),
+        ("git log `rm x`", False),
+        ("git log & rm x", False),
+        ("git log > ~/.bashrc", False),
+        ("git log\n", False),
+        ("xgit log", False),
+    ],
+)
+def test_d1_a_permitted_command_does_not_carry_another(tmp_path: Path, command: str, permitted: bool) -> None:
+    when = """search_docs:
+      decision: allow
+      when: arguments.command matches "^git log( [a-z0-9=-]+)*$\""""
+    folder = bundle(
+        tmp_path,
+        control("timeout_seconds > 100"),
+        edits=(
+            searching("query: {type: string}\n        command: {type: string}"),
+            ("policy.yaml", "search_docs:\n      decision: allow", when),
+        ),
+    )
+    assert decide(folder, {"command": command}).allowed is permitted
+
+
+def test_audit_says_which_operand_was_unknown(tmp_path: Path) -> None:
+    folder = bundle(
+        tmp_path,
+        control('arguments.region != "eu" and timeout_seconds > 1', name="region_not_eu"),
+        edits=(searching("query: {type: string}\n        region: {type: string}"),),
+    )
+    decision = decide(folder, {"region": 7})
+    assert decision.audit["controls"] == [
+        {
+            "checkpoint": "tool_execution",
+            "policy_requirement": "region_not_eu",
+            "predicate_result": "unknown",
+            "unknown_operands": ["arguments.region"],
+        }
+    ]
+
+
+def test_warning_is_advice_and_changes_no_verdict(tmp_path: Path) -> None:
+    decision = decide(bundle(tmp_path, control(action="warn")), {"query": "x"})
+    assert decision.allowed
+    assert [a["code"] for a in decision.advice] == ["a_requirement"]
+
+
+def test_control_of_every_capability_leaves_listing_alone(tmp_path: Path) -> None:
+    folder = bundle(tmp_path, control(applies_to='["*"]'), edits=(("policy.yaml", "emit: allow", "list_tools: allow"),))
+    compiled = compile_bundle(folder)
+    point = support.embedded(compiled)
+    document = support.call(compiled, "search_docs")
+    state = {**document["state"], "run": {**document["state"]["run"], "run_id": "run-1"}}
+    listing = {**document, "operation": "list_tools", "request": {}, "state": state}
+    assert point.decide(listing).decision.codes == ("operation_allowed",)
+    assert "a_requirement" in point.decide({**document, "state": state}).decision.codes

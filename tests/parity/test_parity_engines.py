@@ -1,0 +1,183 @@
+"""Golden and damaged documents on the real OPA, over TCP and a unix socket, and on the embedded engine."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from parity_support import RETYPES, Path_, changed, damaged, paths
+
+from gate.compiler import Compiled, assemble, compile_bundle, write
+from gate.documents import Case, load_cases
+from gate.errors import PdpError
+from gate.pdp import DecisionPoint, EmbeddedDecisionPoint, Sidecar, SidecarDecisionPoint
+from gate.release import build, case_document, run_cases
+
+pytestmark = pytest.mark.opa
+
+AGENT = "support-triage-ref"
+
+# Fields of the sound document without which the call is still allowed, and why that gives nothing away.
+DO_NOT_MATTER: dict[Path_, str] = {}
+
+
+@pytest.fixture(scope="module")
+def folder(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("parity") / "support-triage"
+    shutil.copytree(repo / "bundles" / "support-triage", target)
+    write(compile_bundle(target))
+    return target
+
+
+@pytest.fixture(scope="module")
+def bundle(folder: Path) -> Compiled:
+    return compile_bundle(folder)
+
+
+@pytest.fixture(scope="module")
+def embedded(bundle: Compiled) -> EmbeddedDecisionPoint:
+    assembly = assemble([bundle])
+    return EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
+
+
+@pytest.fixture(scope="module")
+def tarball(bundle: Compiled, opa_binary: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build([bundle], tmp_path_factory.mktemp("dist"), binary=opa_binary).path
+
+
+@pytest.fixture(scope="module", params=["tcp", "unix"])
+def over(
+    request: pytest.FixtureRequest, tarball: Path, opa_binary: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SidecarDecisionPoint]:
+    """The sidecar, asked with strict builtin errors, over each transport."""
+    yield from _served(request.param, tarball, opa_binary, tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def sidecar(
+    tarball: Path, opa_binary: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SidecarDecisionPoint]:
+    yield from _served("unix", tarball, opa_binary, tmp_path_factory)
+
+
+def _served(
+    listen: str, tarball: Path, opa_binary: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SidecarDecisionPoint]:
+    folder = tmp_path_factory.mktemp("s")
+    where: Any = "tcp" if listen == "tcp" else folder / "s" / "opa.sock"
+    with Sidecar.start(tarball=tarball, opa=opa_binary, listen=where, work_dir=folder / "work") as running:
+        client = running.client(timeout_ms=5000)
+        yield client
+        client.close()
+
+
+@pytest.fixture(scope="module")
+def cases(folder: Path) -> tuple[Case, ...]:
+    return load_cases(folder)
+
+
+@pytest.fixture(scope="module")
+def sound(cases: tuple[Case, ...], embedded: EmbeddedDecisionPoint) -> dict[str, Any]:
+    """A ticket write that is allowed by its approval: what the base of the cases says."""
+    facts = embedded.facts(AGENT)
+    (case,) = [c for c in cases if c.id == "ticket_approved"]
+    sections = {"bundle": facts.bundle, "capabilities": facts.capabilities, "contracts": facts.contracts}
+    return case_document(case, {**sections, "reviewers": facts.reviewers})
+
+
+def answer(point: DecisionPoint, document: dict[str, Any]) -> tuple[str, ...]:
+    """Verdict and reason codes; the code of the refusal when there was no decision."""
+    try:
+        decision = point.decide(document).decision
+    except PdpError as exc:
+        return (exc.code,)
+    return (str(decision.verdict), *decision.codes)
+
+
+def test_golden_cases_pass_on_real_opa_and_agree_with_the_embedded_engine(
+    cases: tuple[Case, ...], over: SidecarDecisionPoint, embedded: EmbeddedDecisionPoint
+) -> None:
+    real = list(run_cases(cases, over, agent_id=AGENT))
+    assert [r for r in real if not r.passed] == []
+    assert list(run_cases(cases, embedded, agent_id=AGENT)) == real
+
+
+def test_golden_decisions_are_the_same_to_the_last_field(
+    cases: tuple[Case, ...], sidecar: SidecarDecisionPoint, embedded: EmbeddedDecisionPoint
+) -> None:
+    facts = embedded.facts(AGENT)
+    sections = {"bundle": facts.bundle, "capabilities": facts.capabilities, "contracts": facts.contracts}
+    for case in cases:
+        document = case_document(case, {**sections, "reviewers": facts.reviewers})
+        assert sidecar.decide(document).decision == embedded.decide(document).decision, case.id
+
+
+def test_facts_are_the_same_on_both_engines(sidecar: SidecarDecisionPoint, embedded: EmbeddedDecisionPoint) -> None:
+    assert sidecar.facts(AGENT) == embedded.facts(AGENT)
+    assert sidecar.facts("nobody") == embedded.facts("nobody")
+
+
+def test_sound_document_is_allowed(sound: dict[str, Any], sidecar: SidecarDecisionPoint) -> None:
+    assert answer(sidecar, sound) == ("allow", "configured_with_approval")
+
+
+def _matters(at: Path_) -> bool:
+    return not any(at[: len(free)] == free for free in DO_NOT_MATTER)
+
+
+def test_without_any_field_that_matters_nothing_is_allowed(
+    sound: dict[str, Any], sidecar: SidecarDecisionPoint, embedded: EmbeddedDecisionPoint
+) -> None:
+    allowed: dict[str, set[Path_]] = {"deleted": set(), "nulled": set()}
+    for at in paths(sound):
+        if at == ("request_id",):
+            continue  # without one the gate does not even ask
+        for way, document in (("deleted", changed(sound, at, None, delete=True)), ("nulled", changed(sound, at, None))):
+            real = answer(sidecar, document)
+            assert answer(embedded, document) == real, (way, at)
+            if real[0] == "allow":
+                allowed[way].add(at)
+    assert {way: sorted(map(str, ats)) for way, ats in allowed.items()} == {
+        "deleted": sorted(map(str, (p for p in paths(sound) if not _matters(p)))),
+        "nulled": sorted(map(str, (p for p in paths(sound) if not _matters(p)))),
+    }
+
+
+def test_field_of_another_type_allows_nothing(
+    sound: dict[str, Any], sidecar: SidecarDecisionPoint, embedded: EmbeddedDecisionPoint
+) -> None:
+    for at in paths(sound):
+        if at == ("request_id",) or not _matters(at):
+            continue
+        before: Any = sound
+        for part in at:
+            before = before[part]
+        for value in (v for v in RETYPES if type(v) is not type(before)):
+            document = changed(sound, at, value)
+            real = answer(sidecar, document)
+            assert real[0] != "allow", (at, value)
+
+
+def test_damaged_documents_get_the_same_answer_from_both_engines_and_no_allow(
+    sound: dict[str, Any], sidecar: SidecarDecisionPoint, embedded: EmbeddedDecisionPoint
+) -> None:
+    verdicts = set()
+    for touched, document in damaged(sound, count=150, seed=20260407):
+        real = answer(sidecar, document)
+        assert answer(embedded, document) == real, touched
+        assert real[0] != "allow" or not any(map(_matters, touched)), touched
+        verdicts.add(real[0])
+    assert len(verdicts) >= 3
+
+
+@pytest.mark.parametrize("document", [{}, {"checkpoint": None}, {"operation": "call_tool"}, {"identity": []}])
+def test_nearly_empty_document_is_denied_by_both_engines(
+    document: dict[str, Any], sidecar: SidecarDecisionPoint, embedded: EmbeddedDecisionPoint
+) -> None:
+    asked = {"request_id": "r-1", **document}
+    real = answer(sidecar, asked)
+    assert real == answer(embedded, asked)
+    assert real[0] == "deny"
