@@ -72,5 +72,3 @@ def named_controls(controls: ControlsPolicy | None) -> Iterator[tuple[str, int, 
         for where, names in (("require", controls.require), ("block_if", controls.block_if)):
             for index, name in enumerate(names):
                 yield where, index, name
-
-

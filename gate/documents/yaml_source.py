@@ -130,9 +130,7 @@ class _Reader:
     def _report(self, at: tuple[int, int], code: str, message: str, hint: str = "") -> None:
         self.problems.append(Problem(self._file, *at, code, message, hint))
 
-    def _report_known(
-        self, at: tuple[int, int], code: str, message: str, hint: str, condition: str, key: str
-    ) -> None:
+    def _report_known(self, at: tuple[int, int], code: str, message: str, hint: str, condition: str, key: str) -> None:
         """As `_report`, in the words operators know for a key of this place when there are such words."""
         path = tuple(len(one.value) if isinstance(one.value, list) else one.key or "" for one in self._stack[:-1])
         known = seed_messages.seed_text(self._file, (*path, key), condition)

@@ -19,8 +19,9 @@ from typing import Any
 from gate.decision import ActionBlocked, Decision
 from gate.enforcement.asking import ask, refusal
 from gate.enforcement.deadline import run_with_deadline
-from gate.enforcement.obligations import refuse_unknown
+from gate.enforcement.obligations import MAX_ROUNDS, refuse_unknown, undischarged
 from gate.enforcement.outcome import AlreadyCommitted, EffectNotStarted, EffectOutcomeUnknown
+from gate.enforcement.redaction import redacted
 from gate.enforcement.review import Reviews
 from gate.enforcement.tool_call import CallRunner, ToolCall
 from gate.enforcement.tracing import Tracer
@@ -144,6 +145,25 @@ class Gate:
             )
 
         return self._tracer.decision(run, ask(self._point, run.agent_id, prepare).decision)
+
+    def emit(self, run: Run, output: Any) -> Any:
+        """What of `output` may leave, asked at checkpoint output: `output` itself, or a redacted copy.
+
+        `output` is a text, which predicates see as `request.text`, or a JSON object or list. Raises `ActionBlocked`
+        when it may not leave, or must be redacted where nothing can be pointed at.
+        """
+        for _ in range(MAX_ROUNDS):
+            request = {"text": output} if isinstance(output, str) else {"output": output}
+            decision = self.check(run, "emit", request).enforce()
+            try:
+                refuse_unknown(decision, frozenset({"redact"}))
+                blanked = redacted(decision, output)
+            except EvidenceError as exc:
+                raise ActionBlocked(refusal(exc, None)) from exc
+            if blanked is output:
+                return output
+            output = blanked
+        raise ActionBlocked(refusal(undischarged(), None))
 
     def check_call(self, run: Run, call: Call) -> Decision:
         """The decision about a tool call, without asking for approval, claiming or running anything."""

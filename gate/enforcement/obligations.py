@@ -35,14 +35,14 @@ def refuse_unclaimed(decision: Decision, prepared: Prepared) -> None:
     """Raises `EvidenceError` (`obligation_missing`) when an allow forgot what the served catalog says it needs.
 
     Nothing is permitted here: whichever bundle answers, only what it calls a read that nobody approves runs
-    without a claim, and nothing under a contract runs without an approval being consumed.
+    without a claim, and nothing that its catalog always wants approved runs without an approval being consumed.
+    Whether a contract is needed besides is a control's question, which the decision has answered.
     """
     name = prepared.document["request"]["capability"]
     entry = prepared.facts.capabilities.get(name, {})
     harmless = (entry.get("mode"), entry.get("side_effect"), entry.get("approval")) == ("read", "none", "none")
-    approved = name in prepared.facts.contracts
-    unclaimed = decision.obligation("claim_effect") is None and (approved or not harmless)
-    unconsumed = decision.obligation("consume_approval") is None and approved
+    unclaimed = decision.obligation("claim_effect") is None and not harmless
+    unconsumed = decision.obligation("consume_approval") is None and entry.get("approval") != "none"
     if unclaimed or unconsumed:
         raise EvidenceError("the decision lacks an obligation that the call needs", code="obligation_missing")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gate.canonical import canonical_bytes, parse
@@ -17,6 +17,7 @@ from gate.decision import ActionBlocked, Decision, Verdict
 from gate.enforcement.asking import Answer, ask, refusal
 from gate.enforcement.obligations import MAX_ROUNDS, end_run, refuse_unclaimed, refuse_unknown, undischarged
 from gate.enforcement.outcome import AlreadyCommitted
+from gate.enforcement.redaction import redacted
 from gate.errors import ConflictError, EvidenceError
 from gate.evidence import Call, EvidenceBuilder, Prepared, Run, redacted_view
 from gate.pdp import DecisionPoint
@@ -27,8 +28,9 @@ _logger = logging.getLogger(__name__)
 LEASE_MARGIN_MS = 5_000
 """What a lease lasts beyond the tool's own deadline, in ms: time to settle."""
 
-_DISCHARGED_BY_CLAIM = frozenset({"consume_approval", "claim_effect"})
-_DISCHARGED_BY_STOPPING = frozenset({"request_approval", "return_receipt", "reconcile", "end_run"})
+# `redact` is carried out before either, and the call decided again.
+_DISCHARGED_BY_CLAIM = frozenset({"consume_approval", "claim_effect", "redact"})
+_DISCHARGED_BY_STOPPING = frozenset({"request_approval", "return_receipt", "reconcile", "end_run", "redact"})
 
 
 class ToolCall:
@@ -93,6 +95,11 @@ class CallRunner:
         """Steps 1 to 4. Raises `ActionBlocked` unless the call may run now, `AlreadyCommitted` when it already did."""
         for _ in range(MAX_ROUNDS):
             answer = self.ask(run, call)
+            blanked = self._redacted(call, answer)
+            if blanked is not call:
+                # What is approved, claimed and run is the redacted call: it is another action, so it is decided again.
+                call = blanked
+                continue
             if not answer.decision.allowed:
                 self._stop(run, call, answer)
             prepared = answer.prepared
@@ -120,6 +127,18 @@ class CallRunner:
             run.agent_id,
             lambda facts: self.evidence.tool_call(run, call, now_ms=self.clock_ms(), facts=facts),
         )
+
+    def _redacted(self, call: Call, answer: Answer) -> Call:
+        """`call` with its arguments blanked as the decision wants; `call` itself when they are as they should be."""
+        action = None if answer.prepared is None else answer.prepared.action
+        if answer.decision.obligation("redact") is None or action is None:
+            return call
+        try:
+            arguments = action.fresh_arguments()
+            blanked = redacted(answer.decision, arguments)
+        except EvidenceError as exc:
+            raise ActionBlocked(refusal(exc, answer.prepared)) from exc
+        return call if blanked is arguments else replace(call, arguments=blanked)
 
     def settle(self, call: ToolCall, status: EffectStatus) -> None:
         """Step 6. Raises `ConflictError` (`lease_expired`) when the outcome came too late to be believed."""

@@ -108,9 +108,7 @@ def measure_growth(url: str, *, sizes: Sequence[int] = (1_000, 1_000_000), claim
             _claims(store, run, _WARM_UP)
             spent = _claims(store, run, claims)
             costs.append(
-                ClaimCost(
-                    database=database, rows=size, p50_ms=_percentile(spent, 50), p99_ms=_percentile(spent, 99)
-                )
+                ClaimCost(database=database, rows=size, p50_ms=_percentile(spent, 50), p99_ms=_percentile(spent, 99))
             )
     return costs
 
@@ -138,10 +136,7 @@ def _process(url: str, threads: int, share: int, start: Any, answers: Any) -> No
             _claims(store, run, _WARM_UP // threads)
         start.wait()
         begin = time.monotonic()
-        workers = [
-            threading.Thread(target=lambda r=run: durations.extend(_claims(store, r, share)))  # type: ignore[misc]
-            for run in own
-        ]
+        workers = [threading.Thread(target=lambda r=run: durations.extend(_claims(store, r, share))) for run in own]
         for worker in workers:
             worker.start()
         for worker in workers:

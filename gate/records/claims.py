@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, insert, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
 
 from gate.errors import InputError
 from gate.records import approvals, checks, counters, effects, runs
@@ -16,8 +16,11 @@ from gate.records.clock import NOW, now_ms
 from gate.records.keys import EffectKey
 from gate.records.model import ApprovalStatus, Claim, Claimed, EffectStatus, RunStatus
 from gate.records.runs import LockedRun
-from gate.records.statements import insert_new
+from gate.records.statements import InsertNew
 from gate.records.tables import APPROVAL_CONSUMPTIONS, EFFECTS, IDEMPOTENCY
+
+_USE_KEY = InsertNew(IDEMPOTENCY, IDEMPOTENCY.c.action_digest, first_used_at_ms=NOW)
+_FIRST_ATTEMPT = InsertNew(EFFECTS, lease_expires_at_ms=NOW + bindparam("lease_ms"), updated_at_ms=NOW)
 
 
 def checked(claim: Claim) -> EffectKey:
@@ -116,9 +119,8 @@ def _use_idempotency_key(tx: Connection, wanted: Claim) -> None:
         "idempotency_key": wanted.idempotency_key,
         "action_digest": wanted.action_digest,
         "run_id": wanted.run_id,
-        "first_used_at_ms": NOW,
     }
-    if insert_new(tx, IDEMPOTENCY, first, IDEMPOTENCY.c.action_digest) is not None:
+    if _USE_KEY(tx, first) is not None:
         return
     used = effects.find_idempotency(
         tx,
@@ -143,19 +145,17 @@ def _take_effect(tx: Connection, wanted: Claim, key: EffectKey) -> RowMapping:
         "action_digest": wanted.action_digest,
         "run_id": wanted.run_id,
         "owner": wanted.owner,
-        "lease_expires_at_ms": NOW + wanted.lease_ms,
         "receipt": None,
         "evidence_ref": None,
-        "updated_at_ms": NOW,
     }
     if wanted.effect_version is None:
         new = {
             **{"tenant_id": key.tenant_id, "principal_id": key.principal_id},
             **{"capability": key.capability, "business_key": key.business_key},
             **taken,
-            **{"late_receipt": None, "fencing": 1, "attempt": 1, "version": 1},
+            **{"late_receipt": None, "fencing": 1, "attempt": 1, "version": 1, "lease_ms": wanted.lease_ms},
         }
-        row = insert_new(tx, EFFECTS, new)
+        row = _FIRST_ATTEMPT(tx, new)
         if row is None:
             raise _lost()
         return row
@@ -168,6 +168,8 @@ def _take_effect(tx: Connection, wanted: Claim, key: EffectKey) -> RowMapping:
         raise _lost()
     again = {
         **taken,
+        "lease_expires_at_ms": NOW + wanted.lease_ms,
+        "updated_at_ms": NOW,
         "fencing": found["fencing"] + 1,
         "attempt": found["attempt"] + 1,
         "version": found["version"] + 1,

@@ -15,11 +15,13 @@ from gate.errors import InputError
 from gate.records import checks
 from gate.records.keys import EffectKey
 from gate.records.model import CounterRecord, CounterUse
-from gate.records.statements import insert_new
+from gate.records.statements import InsertNew
 from gate.records.tables import COUNTER_USES, COUNTERS
 
 MAX_USES = 32
 """Most counters that one claim can use."""
+
+_INSERT = InsertNew(COUNTERS)
 
 
 def checked(uses: tuple[CounterUse, ...]) -> tuple[CounterUse, ...]:
@@ -100,7 +102,7 @@ def _locked(tx: Connection, tenant_id: str, name: str, now: int) -> RowMapping:
     row = tx.execute(query).mappings().one_or_none()
     if row is None:
         new = {"tenant_id": tenant_id, "name": name, "value": 0, "version": 1, "updated_at_ms": now}
-        row = insert_new(tx, COUNTERS, new) or tx.execute(query).mappings().one_or_none()
+        row = _INSERT(tx, new) or tx.execute(query).mappings().one_or_none()
     if row is None:
         raise checks.contended()
     return row

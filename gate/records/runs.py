@@ -15,7 +15,7 @@ from gate.errors import InputError, StoreError
 from gate.records import checks
 from gate.records.clock import now_ms
 from gate.records.model import RUN_MOVES, Event, RunRecord, RunStatus
-from gate.records.statements import insert_new
+from gate.records.statements import InsertNew
 from gate.records.tables import EVENTS, RUNS
 
 GENESIS = "sha256:" + "0" * 64
@@ -27,6 +27,7 @@ MAX_EVENT_BYTES = 16_384
 
 _READ = select(RUNS).where(RUNS.c.tenant_id == bindparam("tenant"), RUNS.c.run_id == bindparam("run"))
 _LOCK = _READ.with_for_update()
+_INSERT = InsertNew(RUNS)
 _ADD = insert(EVENTS)
 _SET_HEAD = (
     update(RUNS)
@@ -96,7 +97,7 @@ def create(tx: Connection, new: RunRecord) -> RunRecord:
         "status_reason": checks.text("status_reason", new.status_reason),
     }
     row |= {"version": 1, "head_seq": 0, "head_hash": GENESIS}
-    inserted = insert_new(tx, RUNS, row)
+    inserted = _INSERT(tx, row)
     if inserted is None:
         raise checks.conflict("run_exists", f"the run `{row['run_id']}` exists already", "choose a new run id")
     LockedRun(tx, inserted).append("run_created", {"agent_id": new.agent_id, "status": "running"})

@@ -4,6 +4,7 @@
 #   - input: schema.input
 package gate
 
+import data.gate.approval.audit
 import data.gate.obligation
 import data.gate.router
 import data.gate.verdict
@@ -30,6 +31,7 @@ decision := {
 		"contract_version": _contract_version,
 		"capability": _capability,
 		"controls": _controls,
+		"approval": audit.kept,
 	},
 }
 

@@ -24,6 +24,7 @@ test_allow_sound_call if _decision(fixture.ticket) == {
 		"contract_version": "capability-contract-v3",
 		"capability": "create_ticket",
 		"controls": [],
+		"approval": null,
 	},
 }
 
@@ -55,6 +56,7 @@ test_deny_empty_document if _decision({}) == {
 		"contract_version": null,
 		"capability": null,
 		"controls": [],
+		"approval": null,
 	},
 }
 
@@ -112,24 +114,52 @@ _complete_refusal(decisions) if {
 	object.keys(decision) == {"verdict", "reasons", "obligations", "advice", "audit"}
 	object.keys(decision.audit) == {
 		"request_id", "checkpoint", "operation", "trace_id", "bundle_id", "bundle_version", "release_identity",
-		"contract_version", "capability", "controls",
+		"contract_version", "capability", "controls", "approval",
 	}
 }
 
 # Every field of a sound document, absent, null or of a wrong type: what is still allowed then is a field that no rule
 # reads, and the lists below name exactly these. A rule that stops reading a field, or starts, shows here.
-test_allow_ticket_only_without_what_no_rule_reads if _allowed("ticket") == _unread.ticket
+test_allow_ticket_without_a_field_that_no_rule_reads if _allowed_without("ticket") == _unread.ticket
 
-test_allow_reading_only_without_what_no_rule_reads if _allowed("reading") == _unread.reading
+test_allow_ticket_whose_approval_mistypes_what_no_rule_reads if {
+	pointers := {pointer | some pointer, _ in _fields("ticket"); startswith(pointer, "/state/approval")}
+	_allowed_mistyped("ticket", pointers) == {pointer | some pointer in _unread.ticket; pointer in pointers}
+}
 
-test_allow_voting_only_without_what_no_rule_reads if _allowed("voting") == _unread.voting
+test_allow_ticket_that_mistypes_what_no_rule_reads if {
+	pointers := {pointer | some pointer, _ in _fields("ticket"); not startswith(pointer, "/state/approval")}
+	_allowed_mistyped("ticket", pointers) == {pointer | some pointer in _unread.ticket; pointer in pointers}
+}
 
-test_allow_reconciling_only_without_what_no_rule_reads if _allowed("reconciling") == _unread.reconciling
+test_allow_reading_without_a_field_that_no_rule_reads if _allowed_without("reading") == _unread.reading
 
-_allowed(name) := {pointer |
+test_allow_reading_that_mistypes_what_no_rule_reads if {
+	_allowed_mistyped("reading", object.keys(_fields("reading"))) == _unread.reading
+}
+
+test_allow_voting_without_a_field_that_no_rule_reads if _allowed_without("voting") == _unread.voting
+
+test_allow_voting_that_mistypes_what_no_rule_reads if {
+	_allowed_mistyped("voting", object.keys(_fields("voting"))) == _unread.voting
+}
+
+test_allow_reconciling_without_a_field_that_no_rule_reads if _allowed_without("reconciling") == _unread.reconciling
+
+test_allow_reconciling_that_mistypes_what_no_rule_reads if {
+	_allowed_mistyped("reconciling", object.keys(_fields("reconciling"))) == _unread.reconciling
+}
+
+_allowed_without(name) := {pointer |
+	some pointer, _ in _fields(name)
+	_verdict(fixture.without(_sound[name], pointer)) == "allow"
+}
+
+_allowed_mistyped(name, pointers) := {pointer |
 	some pointer, value in _fields(name)
-	some _, doc in fixture.broken(_sound[name], pointer, _wrong(value))
-	_verdict(doc) == "allow"
+	pointer in pointers
+	some wrong in _wrong(value)
+	_verdict(fixture.put(_sound[name], pointer, wrong)) == "allow"
 }
 
 _fields(name) := {pointer: value |

@@ -9,7 +9,11 @@ from typing import Any
 
 from gate import opa
 from gate.compiler import Compiled, assemble, compile_bundle
+from gate.documents import load_cases
 from gate.pdp import EmbeddedDecisionPoint
+from gate.release import case_document
+
+_SHIPPED = Path(__file__).resolve().parents[2] / "bundles" / "support-triage"
 
 DOCUMENTS: Mapping[str, str] = {
     "bundle.yaml": """\
@@ -147,42 +151,21 @@ def embedded(*bundles: Compiled) -> EmbeddedDecisionPoint:
 
 
 def call(compiled: Compiled, capability: str, **changes: Any) -> dict[str, Any]:
-    """A document of a read-only tool call that nothing but the policy of the capability can refuse."""
-    entry = embedded_entry(compiled, capability)
-    document: dict[str, Any] = {
-        "schema_version": "gate-input/v1",
-        "checkpoint": "tool_execution",
-        "operation": "call_tool",
-        "request_id": "r-1",
-        "now_ms": 1775560000000,
-        "trace": {"trace_id": "t-1", "session_id": "s-1", "run_id": "run-1"},
-        "agent": {"agent_id": compiled.bundle.meta.agent_ids[0], "environment": "test"},
-        "identity": {"tenant_id": "acme", "principal_id": "user-42", "authorization_mode": "platform_owned"},
-        "request": {"capability": capability, "arguments": {}},
-        "state": {
-            "run": {
-                "status": "running",
-                "tenant_id": "acme",
-                "principal_id": "user-42",
-                "agent_id": compiled.bundle.meta.agent_ids[0],
-                "session_id": "s-1",
-            },
-            "versions": {
-                "bundle_version": compiled.bundle.meta.version,
-                "release_identity": compiled.bundle.meta.release_identity,
-                "capability_version": entry.get("capability_version"),
-            },
-        },
-        "evidence": {"arguments": {"valid": True, "schema_digest": entry.get("arguments_digest"), "identified": True}},
-        "digests": {"action_digest": "sha256:" + "1" * 64, "intent_digest": "sha256:" + "2" * 64},
-    }
+    """A document of a read-only tool call that nothing but the policy of the capability can refuse.
+
+    What else a sound document needs is taken from the shipped bundle's case of such a call.
+    """
+    agent = compiled.bundle.meta.agent_ids[0]
+    facts = embedded(compiled).facts(agent)
+    sections = {"bundle": facts.bundle, "capabilities": facts.capabilities, "contracts": facts.contracts}
+    (case,) = [c for c in load_cases(_SHIPPED) if c.id == "search_docs_allowed"]
+    document = case_document(case, {**sections, "reviewers": facts.reviewers})
+    entry = facts.capabilities.get(capability, {})
+    document["agent"]["agent_id"] = document["state"]["run"]["agent_id"] = agent
+    document["request"]["capability"] = capability
+    document["state"]["versions"]["capability_version"] = entry.get("capability_version")
+    document["evidence"]["arguments"]["schema_digest"] = entry.get("arguments_digest")
     return {**document, **changes}
-
-
-def embedded_entry(compiled: Compiled, capability: str) -> dict[str, Any]:
-    """The compiled catalog entry of `capability`; empty when there is none."""
-    point = embedded(compiled)
-    return dict(point.facts(compiled.bundle.meta.agent_ids[0]).capabilities.get(capability, {}))
 
 
 def opa_value(binary: Path, query: str, *paths: Path) -> Any:

@@ -52,9 +52,36 @@ VARIANTS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "no_pause": (("approvals.yaml", "pause_allowed: true", "pause_allowed: false"),),
     "goes_on": (("approvals.yaml", "on_reject: stop_run", "on_reject: continue_without"),),
     "next_version": tuple((file, "2026.04.07", "2026.04.08") for file in ("bundle.yaml", "approvals.yaml")),
+    "controlled": (("bundle.yaml", "- reviewers.yaml", "- reviewers.yaml\n    - checkpoints.yaml"),),
     "no_memory": (("policy.yaml", "memory_write: allow", "memory_write: deny"),),
 }
 """What each variant changes in the governed YAML: file, text, new text."""
+
+ADDED: Mapping[str, Mapping[str, str]] = {
+    "controlled": {
+        "checkpoints.yaml": """\
+control_checkpoints:
+  - checkpoint: tool_execution
+    policy_requirement: no_secret_in_ticket
+    applies_to: [create_ticket]
+    predicate: exists arguments.body and arguments.body matches "[pP]assword"
+    action: redact
+    redact: [/body]
+    control_version: "1.0"
+    eval_case_id: some_case
+    audit_fields: [predicate_result]
+  - checkpoint: output
+    policy_requirement: no_credential_leaves
+    applies_to: ["*"]
+    predicate: exists request.text and request.text matches "api_key"
+    action: deny
+    control_version: "1.0"
+    eval_case_id: some_case
+    audit_fields: [predicate_result]
+"""
+    }
+}
+"""Documents that a variant adds."""
 
 
 def bundle_copy(variant: str, folder: Path) -> Path:
@@ -66,6 +93,8 @@ def bundle_copy(variant: str, folder: Path) -> Path:
         text = (copy / file).read_text("utf-8")
         assert old in text, f"the variant `{variant}` changes nothing"
         (copy / file).write_text(text.replace(old, new), "utf-8")
+    for file, text in ADDED.get(variant, {}).items():
+        (copy / file).write_text(text, "utf-8")
     write(compile_bundle(copy))
     return copy
 

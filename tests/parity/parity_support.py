@@ -33,24 +33,32 @@ def changed(document: dict[str, Any], at: Path_, value: Any, *, delete: bool = F
     return result
 
 
+def value_at(document: dict[str, Any], at: Path_) -> Any:
+    """What stands at `at`."""
+    value: Any = document
+    for part in at:
+        value = value[part]
+    return value
+
+
+def unlike_types(value: Any) -> list[Any]:
+    """Values of every other JSON type than `value` has."""
+    return [other for other in RETYPES if _kind(other) != _kind(value)]
+
+
+def _kind(value: Any) -> str:
+    return "number" if type(value) in {int, float} else type(value).__name__
+
+
 def damaged(document: dict[str, Any], *, count: int, seed: int) -> Iterator[tuple[list[Path_], dict[str, Any]]]:
     """`count` documents, each with one to three fields deleted, nulled or retyped; and which. The same every time."""
     choose = random.Random(seed)
     for _ in range(count):
         result, touched = document, []
         for _ in range(choose.randint(1, 3)):
-            at = choose.choice([p for p in paths(result) if p != ("request_id",)])
+            at = choose.choice([p for p in paths(result) if p != ("request_id",) and value_at(result, p) is not None])
             way = choose.choice(("delete", "null", "retype"))
-            before = result
-            for part in at:
-                before = before[part]  # type: ignore[index]
-            value = (
-                None
-                if way == "null"
-                else choose.choice([r for r in RETYPES if r != before or type(r) is not type(before)])
-            )
-            if way == "null" and before is None:
-                continue
+            value = choose.choice(unlike_types(value_at(result, at))) if way == "retype" else None
             result = changed(result, at, value, delete=way == "delete")
             touched.append(at)
         yield touched, result

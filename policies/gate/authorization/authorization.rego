@@ -13,7 +13,7 @@ findings contains finding.new(
 	"runtime-controls.yaml#/runtime_controls/authorization/authorization_mode",
 ) if {
 	input.checkpoint == "tool_execution"
-	not _mode_allowed
+	not mode_allowed
 }
 
 findings contains finding.new(
@@ -58,7 +58,9 @@ default _mode_policy := "user_delegated_or_platform_owned"
 
 _mode_policy := router.runtime_controls.authorization_mode
 
-_mode_allowed if input.identity.authorization_mode in _modes[_mode_policy]
+# METADATA
+# title: The bundle accepts the authorization mode
+mode_allowed if input.identity.authorization_mode in _modes[_mode_policy]
 
 _modes := {
 	"platform_owned": {"platform_owned"},

@@ -17,16 +17,20 @@ test_deny_call_without_anything if {
 	_codes({"operation": "resume_tool"}) == {"capability_unknown"}
 }
 
-test_deny_each_field_broken if _misses == set()
+test_deny_call_broken if _misses_in(_owed_by_call) == set()
 
-_misses := {[path, what, got] |
-	some path, owed in _owed
+test_deny_facts_broken if _misses_in(_owed_by_facts) == set()
+
+test_deny_evidence_broken if _misses_in(_owed_by_evidence) == set()
+
+_misses_in(table) := {[path, what, got] |
+	some path, owed in table
 	some what, doc in fixture.broken(fixture.ticket, path, owed.values)
 	got := _codes(doc)
 	got != owed.codes
 }
 
-_owed := {
+_owed_by_call := {
 	"/request/capability": {
 		"values": array.concat(fixture.garbage, ["CREATE_TICKET", " create_ticket", "create_ticket\n", ["create_ticket"]]),
 		"codes": {"capability_unknown"},
@@ -34,6 +38,10 @@ _owed := {
 	"/request": {"values": fixture.no_section, "codes": {"capability_unknown"}},
 	"/agent/agent_id": {"values": fixture.garbage, "codes": {"capability_unknown"}},
 	"/agent": {"values": fixture.no_section, "codes": {"capability_unknown"}},
+	"/request/idempotency_key": {"values": fixture.no_text, "codes": {"idempotency_key_missing"}},
+}
+
+_owed_by_facts := {
 	"/state": {"values": fixture.no_section, "codes": {"facts_stale"}},
 	"/state/versions": {"values": fixture.no_section, "codes": {"facts_stale"}},
 	"/state/versions/bundle_version": {"values": fixture.garbage, "codes": {"facts_stale"}},
@@ -42,6 +50,9 @@ _owed := {
 		"values": array.concat(fixture.garbage, ["sha256:search-version"]),
 		"codes": {"facts_stale"},
 	},
+}
+
+_owed_by_evidence := {
 	"/evidence": {"values": fixture.no_section, "codes": {"arguments_invalid", "identifying_argument_missing"}},
 	"/evidence/arguments": {
 		"values": fixture.no_section,
@@ -56,7 +67,6 @@ _owed := {
 	"/digests": {"values": fixture.no_section, "codes": {"arguments_invalid"}},
 	"/digests/action_digest": {"values": _no_digest, "codes": {"arguments_invalid"}},
 	"/digests/intent_digest": {"values": _no_digest, "codes": {"arguments_invalid"}},
-	"/request/idempotency_key": {"values": fixture.no_text, "codes": {"idempotency_key_missing"}},
 }
 
 _no_digest := array.concat(fixture.garbage, ["sha256", "SHA256:action", " sha256:action", "md5:action"])
@@ -65,10 +75,12 @@ test_none_capability_refused_by_name if {
 	_codes(fixture.put(fixture.ticket, "/request/capability", "run_shell")) == set()
 }
 
-test_deny_catalog_entry_broken if _misses_of_catalog == set()
+test_deny_catalog_entry_broken if _misses_of_bundle(_owed_by_catalog) == set()
 
-_misses_of_catalog := {[path, what, got] |
-	some path, owed in _owed_by_catalog
+test_deny_freedom_from_approval_broken if _misses_of_bundle(_owed_by_freedom) == set()
+
+_misses_of_bundle(table) := {[path, what, got] |
+	some path, owed in table
 	some what, bundles in fixture.broken(fixture.bundles, concat("", ["/triage/", path]), owed.values)
 	got := _codes_in(fixture.reading, bundles)
 	got != owed.codes
@@ -89,6 +101,10 @@ _owed_by_catalog := {
 	"catalog/search_docs/allowed_egress": {"values": [true, 5, "", [], {}], "codes": {"egress_policy_missing"}},
 	"catalog/search_docs/arguments_digest": {"values": fixture.garbage, "codes": {"arguments_invalid"}},
 	"catalog/search_docs/idempotency_key_required": {"values": [null, true, 0, "", "false", [], {}], "codes": {"idempotency_key_missing"}},
+}
+
+# What is not known to change nothing and to need no approval is claimed like a write.
+_owed_by_freedom := {
 	"catalog/search_docs/mode": {
 		"values": array.concat(fixture.garbage, ["write"]),
 		"codes": {"idempotency_key_missing", "identifying_argument_missing"},

@@ -16,7 +16,7 @@ findings contains finding.new(
 ) if {
 	capability.calling
 	router.catalogued
-	not _evidence_settled
+	not evidence_settled
 }
 
 findings contains finding.new(
@@ -68,11 +68,13 @@ _mcp := input.evidence.mcp
 
 _unstated if is_null(_mcp)
 
-_evidence_settled if router.runtime_controls.mcp_evidence_required == false
+# METADATA
+# title: No evidence of a server is wanted, or it is there
+evidence_settled if router.runtime_controls.mcp_evidence_required == false
 
-_evidence_settled if router.capability.transport in {"gateway", "local"}
+evidence_settled if router.capability.transport in {"gateway", "local"}
 
-_evidence_settled if is_string(input.evidence.mcp.server)
+evidence_settled if is_string(input.evidence.mcp.server)
 
 _source_accepted if input.evidence.mcp.discovery_source == "pinned_catalog"
 

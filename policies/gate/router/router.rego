@@ -76,6 +76,31 @@ default policy_decision := null
 # description: allow, approval_required or deny; null when it says nothing
 policy_decision := data.gate.bundles[_name].decisions[capability_name]
 
+default decisions := {}
+
+# METADATA
+# title: What the policy says of each capability
+decisions := data.gate.bundles[_name].decisions
+
+default inventory := {}
+
+# METADATA
+# title: Identity and approved inventory of the agent
+# description: empty when the bundle states none
+inventory := data.gate.bundles[_name].inventory
+
+default approval_policy := {}
+
+# METADATA
+# title: What the bundle says for all approval contracts
+approval_policy := data.gate.bundles[_name].approval_policy
+
+default required_controls := {}
+
+# METADATA
+# title: Controls the bundle wants assessed
+required_controls := data.gate.bundles[_name].required_controls
+
 default demands := set()
 
 # METADATA

@@ -114,22 +114,29 @@ test_whole_tables_of_the_bundle if {
 		"catalog": fixture.bundles.triage.catalog,
 		"contracts": fixture.bundles.triage.contracts,
 		"reviewers": fixture.bundles.triage.reviewers,
+		"decisions": fixture.bundles.triage.decisions,
 	})
 }
 
 test_whole_tables_without_bundle_are_empty if {
 	_tables({}, _controlled) == object.union(
 		_no_controls,
-		{"bundle": {}, "catalog": {}, "contracts": {}, "reviewers": {}},
+		{"bundle": {}, "catalog": {}, "contracts": {}, "reviewers": {}, "decisions": {}},
 	)
 }
 
 test_whole_tables_of_controls if {
-	_tables(fixture.ticket, _controlled) == object.union(_tables(fixture.ticket, fixture.bundles), {
+	quiet := object.remove(_tables(fixture.ticket, fixture.bundles), ["runtime_controls"])
+	_tables(fixture.ticket, _controlled) == object.union(quiet, {
 		"demands": {{"code": "a demand"}},
 		"redactions": {{"code": "a redaction"}},
 		"advice": {{"code": "a warning"}},
 		"controls": {{"policy_requirement": "a control"}},
+		"inventory": {"agent_id": "triage-agent"},
+		"approval_policy": {"delegation_reviewer": "manager"},
+		"required_controls": {"egress": "proxy"},
+		# Whole or not at all: the bundle's word is not mixed with what holds without it.
+		"runtime_controls": {"approval_mode": "human"},
 	})
 }
 
@@ -146,9 +153,26 @@ _controlled := {"triage": object.union(fixture.bundles.triage, {
 	"redactions": {{"code": "a redaction"}},
 	"advice": {{"code": "a warning"}},
 	"controls": {{"policy_requirement": "a control"}},
+	"inventory": {"agent_id": "triage-agent"},
+	"approval_policy": {"delegation_reviewer": "manager"},
+	"required_controls": {"egress": "proxy"},
+	"runtime_controls": {"approval_mode": "human"},
 })}
 
-_no_controls := {"demands": set(), "redactions": set(), "advice": set(), "controls": set()}
+_no_controls := {
+	"demands": set(),
+	"redactions": set(),
+	"advice": set(),
+	"controls": set(),
+	"inventory": {},
+	"approval_policy": {},
+	"required_controls": {},
+	"runtime_controls": {
+		"mcp_evidence_required": false,
+		"sandbox_evidence_required": false,
+		"verifier_contract_required_for_high_risk": false,
+	},
+}
 
 _decision(doc) := decision if {
 	decision := router.policy_decision with input as doc
@@ -171,6 +195,11 @@ _all_tables := {
 	"redactions": router.redactions,
 	"advice": router.advice,
 	"controls": router.controls,
+	"inventory": router.inventory,
+	"approval_policy": router.approval_policy,
+	"required_controls": router.required_controls,
+	"decisions": router.decisions,
+	"runtime_controls": router.runtime_controls,
 }
 
 _facts(doc) := facts if {

@@ -33,12 +33,14 @@ _sandbox := input.evidence.sandbox
 
 _unsandboxed if {
 	is_null(_sandbox)
-	_evidence_not_needed
+	evidence_not_needed
 }
 
-_evidence_not_needed if router.runtime_controls.sandbox_evidence_required == false
+# METADATA
+# title: The call need not show a sandbox
+evidence_not_needed if router.runtime_controls.sandbox_evidence_required == false
 
-_evidence_not_needed if router.capability.transport in {"mcp", "gateway"}
+evidence_not_needed if router.capability.transport in {"mcp", "gateway"}
 
 _profile_matches if {
 	is_string(input.evidence.sandbox.profile_contract)

@@ -6,22 +6,17 @@
 package gate.verdict
 
 import data.gate.approval
-import data.gate.authorization
-import data.gate.binding
+import data.gate.approval.delegated
 import data.gate.capability
 import data.gate.effect
 import data.gate.finding
 import data.gate.identity
-import data.gate.mcp
+import data.gate.inventory
 import data.gate.operation
-import data.gate.orchestration
 import data.gate.router
-import data.gate.routing
 import data.gate.run
-import data.gate.sandbox
-import data.gate.session
+import data.gate.runtime
 import data.gate.transition
-import data.gate.verifier
 
 # METADATA
 # title: The strictest verdict among the findings that may be shown
@@ -91,13 +86,8 @@ _collected := union({
 	operation.findings,
 	effect.findings,
 	approval.findings,
+	delegated.findings,
+	inventory.findings,
 	transition.findings,
-	authorization.findings,
-	binding.findings,
-	mcp.findings,
-	orchestration.findings,
-	routing.findings,
-	sandbox.findings,
-	session.findings,
-	verifier.findings,
+	runtime.raised,
 })

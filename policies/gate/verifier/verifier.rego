@@ -16,7 +16,7 @@ findings contains finding.new(
 ) if {
 	capability.calling
 	router.catalogued
-	not _verifier_settled
+	not verifier_settled
 }
 
 findings contains finding.new("verifier_not_passed", "deny", "gate.verifier", "", "") if {
@@ -52,11 +52,13 @@ _verifier := input.evidence.verifier
 
 _unverified if is_null(_verifier)
 
-_verifier_settled if router.runtime_controls.verifier_contract_required_for_high_risk == false
+# METADATA
+# title: No verifier is wanted, or one is stated
+verifier_settled if router.runtime_controls.verifier_contract_required_for_high_risk == false
 
-_verifier_settled if router.capability.risk_tier in {"low", "medium"}
+verifier_settled if router.capability.risk_tier in {"low", "medium"}
 
-_verifier_settled if is_string(input.evidence.verifier.contract)
+verifier_settled if is_string(input.evidence.verifier.contract)
 
 _passed if {
 	input.evidence.verifier.verdict == "passed"

@@ -2,7 +2,7 @@
 # title: Calls in a user's name
 # description: >-
 #   what approvals.delegated_authorization asks of user-delegated calls and of the approvals they run under. A bundle
-#   that says nothing gets the stricter way
+#   that says nothing about the binding gets the stricter way
 package gate.approval.delegated
 
 import data.gate.approval
@@ -20,16 +20,13 @@ findings contains finding.new("delegated_principal_unbound", "deny", "gate.appro
 
 findings contains finding.new("delegation_reviewer_missing", "require_approval", "gate.approval.delegated", "", "") if {
 	approval.needed
-	_claims_approval
-	not _own_call
-	not _reviewed
+	not _call_reviewed
 }
 
 # Refused before the row says approved: an approval that no call can use would only stand in the way of a good one.
-findings contains finding.new("delegation_reviewer_missing", "deny", "gate.approval.delegated.transition", "", "") if {
-	transition.next_status == "approved"
-	not _own_run
-	not _reviewed_with_this_vote
+findings contains finding.new("delegation_reviewer_missing", "deny", "gate.approval.delegated.vote", "", "") if {
+	input.operation == "approval_transition"
+	not _vote_suffices
 }
 
 _bound if _own_call
@@ -43,22 +40,37 @@ _bound if router.approval_policy.require_principal_binding == false
 
 _own_call if input.identity.authorization_mode in {"platform_owned", "human_approved"}
 
-_own_run if input.state.run.authorization_mode in {"platform_owned", "human_approved"}
+_call_reviewed if _own_call
 
-_claims_approval if input.state.approval.status == "approved"
+_call_reviewed if _any_role_will_do
 
-_reviewed if not _role_stated
+_call_reviewed if _stored_vote_counts
 
-_reviewed if {
+# Nothing is claimed that could lack a signature; the approval guard asks for the approval.
+_call_reviewed if is_null(input.state.approval)
+
+_call_reviewed if {
+	input.state.approval.status in {"pending", "rejected", "expired", "revoked", "consumed", "cancelled"}
+}
+
+_vote_suffices if input.state.run.authorization_mode in {"platform_owned", "human_approved"}
+
+_vote_suffices if _any_role_will_do
+
+_vote_suffices if input.request.transition == "reject"
+
+_vote_suffices if transition.next_status == "pending"
+
+_vote_suffices if _stored_vote_counts
+
+_vote_suffices if _counts(input.evidence.vote)
+
+_any_role_will_do if is_null(object.get(router.approval_policy, "delegation_reviewer", null))
+
+_stored_vote_counts if {
 	some vote in input.state.approval.votes
 	_counts(vote)
 }
-
-_reviewed_with_this_vote if _reviewed
-
-_reviewed_with_this_vote if _counts(input.evidence.vote)
-
-_role_stated if is_string(router.approval_policy.delegation_reviewer)
 
 _counts(vote) if {
 	vote.decision == "approved"

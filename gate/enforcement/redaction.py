@@ -1,0 +1,52 @@
+"""Blanks what a decision says must not go on: values at JSON pointers of a call's arguments or of an output.
+
+Pure. Decides nothing: which pointers, and whether at all, is the decision's. A value that is blanked is another value,
+so whoever blanks decides again afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gate.canonical import canonical_bytes, parse
+from gate.decision import Decision
+from gate.enforcement.obligations import undischarged
+
+REDACTED = "[REDACTED]"
+"""What stands where a value was; the literal of the reference runtime."""
+
+
+def redacted(decision: Decision, value: Any) -> Any:
+    """A copy of `value` as the decision's `redact` obligation wants it; `value` itself when there is nothing to blank.
+
+    A pointer to nothing is met already. Raises `EvidenceError` (`obligation_undischarged`) for an obligation that
+    names no pointers and for a value that has no parts to point at.
+    """
+    obligation = decision.obligation("redact")
+    if obligation is None:
+        return value
+    pointers = obligation.get("pointers")
+    if not isinstance(pointers, list) or not pointers or not isinstance(value, (dict, list)):
+        raise undischarged()
+    copy = parse(canonical_bytes(value))
+    for pointer in pointers:
+        _blank(copy, str(pointer).split("/")[1:])
+    return copy if copy != value else value
+
+
+def _blank(node: Any, path: list[str]) -> None:
+    *parents, last = [part.replace("~1", "/").replace("~0", "~") for part in path]
+    for part in parents:
+        node = _child(node, part)
+    if isinstance(node, dict) and last in node:
+        node[last] = REDACTED
+    elif isinstance(node, list) and last.isascii() and last.isdigit() and int(last) < len(node):
+        node[int(last)] = REDACTED
+
+
+def _child(node: Any, part: str) -> Any:
+    if isinstance(node, dict):
+        return node.get(part)
+    if isinstance(node, list) and part.isascii() and part.isdigit() and int(part) < len(node):
+        return node[int(part)]
+    return None
