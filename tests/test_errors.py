@@ -44,12 +44,8 @@ def _stated_codes() -> set[tuple[str, str]]:
     found: set[tuple[str, str]] = set()
     for path in sorted(Path(gate.__path__[0]).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.keyword) and node.arg == "code":
-                value = node.value
-            elif isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "code" for t in node.targets):
-                value = node.value
-            else:
-                continue
+            names = [getattr(t, "id", "") for t in node.targets] if isinstance(node, ast.Assign) else []
+            value = node.value if "code" in names or (isinstance(node, ast.keyword) and node.arg == "code") else None
             if isinstance(value, ast.Constant) and isinstance(value.value, str):
                 found.add((path.name, value.value))
     return found

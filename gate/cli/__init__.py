@@ -15,6 +15,7 @@ import click
 from gate.cli.approvals import approvals
 from gate.cli.bench import bench
 from gate.cli.build import build
+from gate.cli.check_controls import check_controls
 from gate.cli.compile import compile_command
 from gate.cli.demo import demo
 from gate.cli.effects import effects
@@ -35,6 +36,7 @@ COMMANDS: tuple[click.Command, ...] = (
     validate,
     compile_command,
     test,
+    check_controls,
     evaluate,
     explain,
     build,

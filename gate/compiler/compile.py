@@ -49,7 +49,11 @@ class Compiled:
 
 def compile_bundle(folder: Path) -> Compiled:
     """Compiles the bundle in `folder`. Raises `BundleError` with every problem of every document."""
-    bundle = link(load_bundle(folder))
+    return compile_linked(link(load_bundle(folder)))
+
+
+def compile_linked(bundle: Bundle) -> Compiled:
+    """As `compile_bundle`, for a bundle whose documents agree."""
     lowered = lower(bundle)
     return Compiled(bundle, lowered.package, emit(lowered), _source_map(bundle, lowered))
 

@@ -7,9 +7,11 @@ refers, and its hint names the position of the other.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from gate.compiler.controls import link_predicates
 from gate.compiler.link_governance import link_governance
+from gate.compiler.link_runtime_controls import link_runtime_controls
 from gate.compiler.literal import CompileError, package_name
 from gate.documents import ApprovalContract, Bundle, Capability, Document
 from gate.documents import pointer_of as pointer
@@ -104,6 +106,13 @@ def _catalog_entry(bundle: Bundle, name: str, capability: Capability) -> Iterato
             "list the arguments whose equality means the same effect, as JSON pointers",
             key=True,
         )
+    for index, at in enumerate(capability.identifying_arguments):
+        if not _declared(capability, at):
+            yield document.problem(
+                pointer(*here, "identifying_arguments", index),
+                "argument_undeclared",
+                f"`{at}` is not an argument that `{name}` declares",
+            )
     if capability.transport == "mcp" and capability.server is None:
         yield document.problem(
             pointer(*here), "server_missing", f"mcp capability `{name}` does not name its server", key=True
@@ -282,8 +291,29 @@ def _reviewers_are_distinct(bundle: Bundle) -> Iterator[Problem]:
                 keys.setdefault(value, reviewer.id)
 
 
+def _declared(capability: Capability, at: str) -> bool:
+    """True when the JSON pointer leads to a declared argument; below a list any index does."""
+    node: Any = capability.arguments
+    for part in at.split("/")[1:]:
+        name = part.replace("~1", "/").replace("~0", "~")
+        if node.get("type") == "array":
+            node = node.get("items", {})
+        elif name in node.get("properties", {}):
+            node = node["properties"][name]
+        else:
+            return False
+    return True
+
+
 def _redaction_names_capabilities(bundle: Bundle) -> Iterator[Problem]:
-    for name in bundle.meta.show_arguments:
+    for name, shown in bundle.meta.show_arguments.items():
+        for index, at in enumerate(shown):
+            if name in bundle.capabilities and not _declared(bundle.capabilities[name], at):
+                yield bundle.documents[BUNDLE].problem(
+                    pointer("bundle", "redaction_policy", "show_arguments", name, index),
+                    "argument_undeclared",
+                    f"`{at}` is not an argument that `{name}` declares",
+                )
         if name not in bundle.capabilities:
             yield bundle.documents[BUNDLE].problem(
                 pointer("bundle", "redaction_policy", "show_arguments", name),
@@ -305,4 +335,5 @@ _CHECKS: tuple[Callable[[Bundle], Iterator[Problem]], ...] = (
     _redaction_names_capabilities,
     link_predicates,
     link_governance,
+    link_runtime_controls,
 )

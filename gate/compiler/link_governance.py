@@ -8,25 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from gate.compiler.link_cases import CONTROLS, named_controls, observed
-from gate.documents import AgentIdentity, Bundle, Document
+from gate.compiler.link_history import at, deprecated_rules_are_gone, lineage_leads_here
+from gate.documents import AgentIdentity, Bundle
 from gate.documents import pointer_of as pointer
 from gate.errors import Problem
 
 AGENT, APPROVALS = "agent.yaml", "approvals.yaml"
-_BUNDLE, _CATALOG, _POLICY, _REVIEWERS = "bundle.yaml", "capabilities.yaml", "policy.yaml", "reviewers.yaml"
-_CHECKPOINTS = "checkpoints.yaml"
+_BUNDLE, _CATALOG, _REVIEWERS = "bundle.yaml", "capabilities.yaml", "reviewers.yaml"
+_RUNTIME = "runtime-controls.yaml"
 
 INVENTORY_UNKNOWN = "inventory_capability_unknown"
 INVENTORY_INCOMPLETE = "capability_not_inventoried"
 CONTROLS_UNKNOWN = "controls_capability_unknown"
 ASSESSED = frozenset({INVENTORY_UNKNOWN, INVENTORY_INCOMPLETE, CONTROLS_UNKNOWN})
 """Codes of disagreements that `gate check-controls` reports as findings, and that stop every other command."""
-
-
-def at(document: Document, *parts: str | int, key: bool = False) -> str:
-    """`file:line:col` of a value, or of its key."""
-    line, column = document.position(pointer(*parts), key=key)
-    return f"{document.file}:{line}:{column}"
 
 
 def governed(bundle: Bundle) -> list[str]:
@@ -163,6 +158,41 @@ def _delegation_can_be_approved(bundle: Bundle) -> Iterator[Problem]:
             )
 
 
+# Word of approvals.yaml -> section, key and word of runtime-controls.yaml, the last being what holds without it.
+_CARRIED_OUT = {
+    "on_scope_revoked": (
+        ("authorization", "on_authorization_revoke"),
+        {"cancel_run": "refuse", "cancel_or_reapprove": "reauthorize"},
+        "refuse",
+    ),
+    "subagent_inheritance": (
+        ("orchestration", "worker_inheritance_policy"),
+        {"denied_by_default": "denied", "explicit_only": "explicit_only"},
+        "denied",
+    ),
+}
+
+
+def _delegation_is_carried_out(bundle: Bundle) -> Iterator[Problem]:
+    delegated = None if bundle.approvals is None else bundle.approvals.delegated_authorization
+    if delegated is None:
+        return
+    runtime = bundle.documents.get(_RUNTIME)
+    stated = {"on_scope_revoked": delegated.on_scope_revoked, "subagent_inheritance": delegated.subagent_inheritance}
+    for name, word in stated.items():
+        (section, key), means, otherwise = _CARRIED_OUT[name]
+        controls = {} if runtime is None else runtime.value["runtime_controls"].get(section, {})
+        if word is None or means[word] == controls.get(key, otherwise):
+            continue
+        place = bundle.folder / _RUNTIME if runtime is None else at(runtime, "runtime_controls", section, key)
+        yield bundle.documents[APPROVALS].problem(
+            pointer("approvals", "delegated_authorization", name),
+            "delegated_authorization_contradicted",
+            f"`{name}` is `{word}`, but runtime controls say `{controls.get(key, otherwise)}`",
+            f"see {place}; `{word}` is `{section}.{key}: {means[word]}` there",
+        )
+
+
 def _controls_name_capabilities(bundle: Bundle) -> Iterator[Problem]:
     for where, index, name in named_controls(bundle.controls):
         kind, subject = observed(name)
@@ -190,78 +220,15 @@ def _controls_do_not_contradict(bundle: Bundle) -> Iterator[Problem]:
             )
 
 
-def _lineage_leads_here(bundle: Bundle) -> Iterator[Problem]:
-    meta, document = bundle.meta, bundle.documents[_BUNDLE]
-    for index, ancestor in enumerate(meta.lineage):
-        here = ("bundle", "artifact_lineage", index)
-        if ancestor.version == meta.version:
-            yield document.problem(
-                pointer(*here, "version"),
-                "lineage_contains_itself",
-                f"version `{ancestor.version}` cannot be made from itself",
-                f"see {at(document, 'bundle', 'version')}",
-            )
-        if ancestor.change_id is not None and ancestor.change_id == meta.change_id:
-            yield document.problem(
-                pointer(*here, "change_id"),
-                "lineage_change_reused",
-                f"change `{ancestor.change_id}` has made an earlier version already",
-                f"see {at(document, 'bundle', 'change_id')}",
-            )
-
-
-def _deprecated_rules_are_gone(bundle: Bundle) -> Iterator[Problem]:
-    if not bundle.meta.deprecated_rules:
-        return
-    in_force: dict[str, str] = {}
-    for name, place in _rules_in_force(bundle):
-        in_force.setdefault(name, place)
-    for index, name in enumerate(bundle.meta.deprecated_rules):
-        if name in in_force:
-            yield bundle.documents[_BUNDLE].problem(
-                pointer("bundle", "deprecated_rules", index),
-                "deprecated_rule_in_force",
-                f"rule `{name}` is deprecated and still in force",
-                f"remove it at {in_force[name]}",
-            )
-
-
-_RULE_IDS = {"allow": "cap_110", "approval_required": "cap_210", "deny": "cap_410"}
-
-
-def _rules_in_force(bundle: Bundle) -> Iterator[tuple[str, str]]:
-    """Every name a compiled rule or contract goes by, and where it is written."""
-    policy = bundle.documents[_POLICY]
-    for key, rule_id, wanted in (
-        ("require_tenant", "run_001", bundle.policy.require_tenant),
-        ("deny_if_principal_missing", "run_002", bundle.policy.deny_if_principal_missing),
-    ):
-        if wanted:
-            place = at(policy, "policy", "run_precheck", key, key=True)
-            yield from ((name, place) for name in (rule_id, f"run_precheck.{key}"))
-    for operation in bundle.policy.operations:
-        place = at(policy, "policy", "operations", operation, key=True)
-        yield from ((name, place) for name in (f"op.{operation}", f"operations.{operation}"))
-    for name, entry in bundle.policy.capabilities.items():
-        place = at(policy, "policy", "capabilities", name, key=True)
-        yield from ((known, place) for known in (_RULE_IDS[entry.decision], f"capabilities.{name}"))
-    for index, control in enumerate(bundle.checkpoints):
-        place = at(bundle.documents[_CHECKPOINTS], "control_checkpoints", index)
-        requirement = control.policy_requirement
-        yield from ((name, place) for name in (requirement, f"control_checkpoints.{requirement}"))
-        yield f"control.{control.checkpoint}", place
-    for index, contract in enumerate(bundle.contracts):
-        yield contract.contract_id, at(bundle.documents[APPROVALS], "approval_contracts", index)
-
-
 _CHECKS: tuple[Callable[[Bundle], Iterator[Problem]], ...] = (
     _agent_is_governed,
     _inventory_is_the_catalog,
     _runtime_principal_is_apart,
     _roles_are_held,
     _delegation_can_be_approved,
+    _delegation_is_carried_out,
     _controls_name_capabilities,
     _controls_do_not_contradict,
-    _lineage_leads_here,
-    _deprecated_rules_are_gone,
+    lineage_leads_here,
+    deprecated_rules_are_gone,
 )

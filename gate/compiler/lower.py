@@ -14,6 +14,7 @@ from gate.compiler.controls import LoweredPredicates, lower_predicates
 from gate.compiler.link import APPROVALS, BUNDLE, CATALOG, POLICY, REVIEWERS
 from gate.compiler.literal import package_name
 from gate.compiler.lower_governance import envelope_extras, governance_modules
+from gate.compiler.lower_runtime_controls import lower_runtime_controls
 from gate.compiler.model import (
     CHECKPOINTS,
     CompiledBundle,
@@ -60,6 +61,8 @@ def lower(bundle: Bundle) -> CompiledBundle:
         modules += _split("checkpoints.rego", "Control checkpoints", list(predicates.controls))
     if predicates.operands:
         modules += _split("operands.rego", "Values the predicates look at", list(predicates.operands))
+    if bundle.runtime_controls is not None:
+        modules += _split("runtime_controls.rego", "Runtime controls", list(lower_runtime_controls(bundle)))
     return CompiledBundle(package=package_name(bundle.name), modules=tuple(modules))
 
 

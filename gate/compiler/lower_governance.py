@@ -10,7 +10,7 @@ from typing import Any
 
 from gate.compiler.link_cases import CONTROLS, observed
 from gate.compiler.link_governance import AGENT, APPROVALS
-from gate.compiler.model import Constant, Module
+from gate.compiler.model import Constant, Item, Module
 from gate.documents import AgentIdentity, ApprovalPolicy, Bundle, ControlsPolicy
 from gate.documents import pointer_of as pointer
 
@@ -22,12 +22,13 @@ def governance_modules(bundle: Bundle) -> Iterator[Module]:
     if bundle.approvals is not None:
         yield Module("approval_policy.rego", "What contracts leave out", (_approval_policy(bundle.approvals),))
     if bundle.controls is not None:
-        yield Module("controls.rego", "Required controls", (_controls(bundle.controls),))
+        yield Module("controls.rego", "Required controls", tuple(_controls(bundle.controls)))
 
 
 def envelope_extras(bundle: Bundle) -> dict[str, Any]:
     """What `bundle.yaml` says of its own making, as far as it says it."""
-    meta, extras = bundle.meta, {}
+    meta = bundle.meta
+    extras: dict[str, Any] = {}
     if meta.change_id is not None:
         extras["change_id"] = meta.change_id
     if meta.lineage:
@@ -71,19 +72,18 @@ def _approval_policy(policy: ApprovalPolicy) -> Constant:
     )
 
 
-def _controls(controls: ControlsPolicy) -> Constant:
-    return Constant(
-        name="required_controls",
-        value={
-            "require": [_control(name) for name in controls.require],
-            "block_if": [_control(name) for name in controls.block_if],
-            "required_approval_roles": list(controls.required_approval_roles),
-        },
-        title="Controls to be assessed",
-        source=f"{CONTROLS}#{pointer('controls')}",
-    )
-
-
-def _control(name: str) -> dict[str, str]:
-    kind, subject = observed(name)
-    return {"name": name, "kind": kind, "subject": subject}
+def _controls(controls: ControlsPolicy) -> Iterator[Item]:
+    for constant, key, names in (
+        ("required_controls", "require", controls.require),
+        ("blocking_controls", "block_if", controls.block_if),
+    ):
+        for index, name in enumerate(names):
+            kind, subject = observed(name)
+            yield Constant(
+                name=constant,
+                key=name,
+                # The place in the list, because a report keeps the author's order and an object does not.
+                value={"at": index, "kind": kind, "subject": subject},
+                title=f"{key} {name}",
+                source=f"{CONTROLS}#{pointer('controls', key, index)}",
+            )

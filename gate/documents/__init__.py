@@ -18,6 +18,16 @@ from gate.documents.models import (
     ReviewerKey,
 )
 from gate.documents.resources import policies_dir, schema, schemas_dir
+from gate.documents.runtime_controls import (
+    AuthorizationControls,
+    McpControls,
+    OrchestrationControls,
+    RoutingControls,
+    RuntimeControls,
+    SandboxControls,
+    SessionControls,
+    VerifierControls,
+)
 from gate.documents.schema_check import schema_problems
 from gate.documents.strict_schema import strict_validator
 from gate.documents.timestamps import parse_rfc3339_ms
@@ -29,6 +39,7 @@ __all__ = [
     "ApprovalContract",
     "ApprovalPolicy",
     "ArgumentValidator",
+    "AuthorizationControls",
     "Bundle",
     "BundleMeta",
     "Capability",
@@ -38,10 +49,17 @@ __all__ = [
     "ControlsPolicy",
     "DelegatedAuthorizationPolicy",
     "Document",
+    "McpControls",
+    "OrchestrationControls",
     "Place",
     "PolicyDocument",
     "Reviewer",
     "ReviewerKey",
+    "RoutingControls",
+    "RuntimeControls",
+    "SandboxControls",
+    "SessionControls",
+    "VerifierControls",
     "argument_schema_problems",
     "argument_validator",
     "load",

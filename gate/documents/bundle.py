@@ -25,13 +25,17 @@ from gate.documents.governance import (
 )
 from gate.documents.models import ApprovalContract, BundleMeta, Capability, PolicyDocument, Reviewer
 from gate.documents.resources import schema
+from gate.documents.runtime_controls import RuntimeControls, runtime_controls
 from gate.documents.schema_check import schema_problems
 from gate.documents.wording import did_you_mean, quoted
 from gate.errors import BundleError, Problem
 
 ENVELOPE = "bundle.yaml"
 REQUIRED = ("policy.yaml", "capabilities.yaml")
-OPTIONAL = ("approvals.yaml", "reviewers.yaml", "agent.yaml", "controls.yaml", "checkpoints.yaml")
+OPTIONAL = (
+    *("approvals.yaml", "reviewers.yaml", "agent.yaml"),
+    *("controls.yaml", "checkpoints.yaml", "runtime-controls.yaml"),
+)
 _KNOWN = (ENVELOPE, *REQUIRED, *OPTIONAL)
 # The ledger is written by the release room and is no document of the policy.
 _OTHERS = frozenset({"releases.yaml"})
@@ -63,6 +67,8 @@ class Bundle:
     """None when the bundle has no `controls.yaml`."""
     approvals: ApprovalPolicy | None = None
     """Defaults of the contracts; None when `approvals.yaml` states none."""
+    runtime_controls: RuntimeControls | None = None
+    """None when the bundle has no `runtime-controls.yaml`."""
     documents: Mapping[str, Document] = field(repr=False)
     """By file name; every document the bundle has, `bundle.yaml` among them."""
 
@@ -107,6 +113,7 @@ def load_bundle(folder: Path) -> Bundle:
     agent = build("agent.yaml", agent_identity)
     controls = build("controls.yaml", controls_policy)
     approvals = build("approvals.yaml", approval_policy)
+    runtime = build("runtime-controls.yaml", runtime_controls)
     if problems or meta is None or policy is None or capabilities is None:
         raise BundleError(problems)
     return Bundle(
@@ -121,6 +128,7 @@ def load_bundle(folder: Path) -> Bundle:
         agent=agent,
         controls=controls,
         approvals=approvals,
+        runtime_controls=runtime,
         documents=documents,
     )
 

@@ -44,6 +44,10 @@ class DelegatedAuthorizationPolicy:
     """The call must be in the name of the very principal that asks. True when left out."""
     require_scope_visibility: bool
     """Every contract must keep the delegated scope in the audit. True when the mapping leaves it out."""
+    on_scope_revoked: str | None
+    """`cancel_run` or `cancel_or_reapprove`; None when left out. Runtime controls carry it out and must agree."""
+    subagent_inheritance: str | None
+    """`denied_by_default` or `explicit_only`; None when left out. Runtime controls carry it out and must agree."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +111,8 @@ def approval_policy(document: Document) -> ApprovalPolicy | None:
             reviewer_required=delegated.get("reviewer_required_for_user_delegation"),
             require_principal_binding=delegated.get("require_principal_binding", True),
             require_scope_visibility=delegated.get("require_scope_visibility", True),
+            on_scope_revoked=delegated.get("on_scope_revoked"),
+            subagent_inheritance=delegated.get("subagent_inheritance"),
         ),
     )
 

@@ -139,13 +139,12 @@ def _controls() -> Iterator[_Row]:
 
 
 def _runtime_controls() -> Iterator[_Row]:
-    file, root, sandbox = "runtime-controls.yaml", "runtime_controls", "runtime_controls/sandbox_profile"
+    file, root = "runtime-controls.yaml", "runtime_controls"
     yield file, "", ROOT, f"{root} config must be a mapping"
     yield file, root, NOT_MAPPING, f"{root} config must be a mapping"
     yield file, f"{root}/*", NOT_MAPPING, f"{root}.{{name}} config must be a mapping"
-    yield file, f"{sandbox}/*", NOT_MAPPING, f"{root}.sandbox_profile.{{name}} config must be a mapping"
-    entries = f"{root}.sandbox_profile.workspace.entries"
-    yield file, f"{sandbox}/workspace/entries", NOT_LIST, f"{entries} must be a list"
+    profile = f"{root}/sandbox/sandbox_profile_contract"
+    yield file, profile, NOT_MAPPING, f"{root}.sandbox_profile config must be a mapping"
 
 
 _SECTIONS = (_policy, _catalog, _agent, _approvals, _controls, _runtime_controls)

@@ -107,7 +107,7 @@ def test_literal_escapes_everything_that_is_not_ascii() -> None:
     "value", [float("nan"), float("inf"), 2**53, "\ud800", {"\ud800": 1}, {1: 2}, (1,), {"a\n": 1}, b"x", object()]
 )
 def test_literal_refuses_what_has_no_exact_form(value: object) -> None:
-    with pytest.raises(CompileError, match="^a value cannot be written as a Rego literal: "):
+    with pytest.raises(CompileError, match=r"^a value cannot be written as a Rego literal: "):
         literal(value)
 
 
@@ -141,7 +141,7 @@ def test_identifier_takes_plain_lower_case_names(name: str) -> None:
     ],
 )
 def test_identifier_refuses_keywords_and_what_only_looks_like_a_name(name: str) -> None:
-    with pytest.raises(CompileError, match="cannot be a Rego name$") as caught:
+    with pytest.raises(CompileError, match=r"cannot be a Rego name$") as caught:
         identifier(name)
     assert str(caught.value).isascii()
 

@@ -87,11 +87,13 @@ def finding(body: str, *, code: str = "bad", verdict: str = "deny") -> str:
     return f'findings contains finding.new("{code}", "{verdict}", "gate.guard", "", "") if {{\n\t{body}\n}}\n'
 
 
+_BOUND = 'input.checkpoint == "output"\n\tinput.operation == "emit"'
+_THREE_CONDITIONS = 'input.operation == "call_tool"\n\t_stated\n\tnot other.ok'
 SOUND = f"""\
 {finding("not _live", code="not_live")}
-{finding("input.operation == " + '"call_tool"' + chr(10) + chr(9) + "_stated" + chr(10) + chr(9) + "not other.ok", code="x")}
+{finding(_THREE_CONDITIONS, code="x")}
 {finding("not _stated", code="not_stated")}
-{finding('input.checkpoint == "output"' + chr(10) + chr(9) + 'input.operation == "emit"', verdict="allow", code="fine")}
+{finding(_BOUND, verdict="allow", code="fine")}
 _live if {{
 	is_number(input.now_ms)
 	input.now_ms < input.state.approval.expires_at_ms
@@ -405,9 +407,13 @@ LONE = {
     *("schema_version_unsupported", "request_id_missing", "time_missing", "checkpoint_unknown", "operation_unknown"),
     *("agent_identity_missing", "delegation_incomplete", "agent_not_governed", "capability_unknown"),
     *("network_access_not_allowed", "egress_policy_missing", "facts_stale", "arguments_invalid"),
-    *("memory_kind_denied", "side_effect_state_missing", "approval_request_incomplete"),
-    *("approval_contract_mismatch", "approval_quorum_not_met", "reconciliation_evidence_missing"),
+    *("memory_kind_denied", "side_effect_state_missing", "reconciliation_evidence_missing"),
 }
+
+
+_LAST_NOT = re.compile(
+    r'(?m)^findings contains finding\.new\("(\w+)", "(?!allow).* if (?:\{\n(?:\t.*\n)*?\t)?(not )[\w.]+(?:\n\}|$)'
+)
 
 
 def test_finding_that_tests_what_is_bad_instead_of_not_what_is_good_is_caught(
@@ -417,10 +423,7 @@ def test_finding_that_tests_what_is_bad_instead_of_not_what_is_good_is_caught(
     caught, silent = set(), set()
     for file in policy_files(repo):
         text = file.read_text("utf-8")
-        for match in re.finditer(
-            r'(?m)^findings contains finding\.new\("(\w+)", "(?!allow).* if (?:\{\n(?:\t.*\n)*?\t)?(not )[\w.]+(?:\n\}|$)',
-            text,
-        ):
+        for match in _LAST_NOT.finditer(text):
             copy = tmp_path / match[1] / str(match.start()) / file.relative_to(repo / "policies")
             copy.parent.mkdir(parents=True)
             copy.write_text(text[: match.start(2)] + text[match.end(2) :], encoding="utf-8")

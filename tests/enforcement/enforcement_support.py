@@ -285,7 +285,7 @@ def at_once(count: int, call: Callable[[int], Any]) -> list[Any]:
         barrier.wait()
         try:
             answers[number] = call(number)
-        except Exception as exc:
+        except Exception as exc:  # noqa: BLE001 - an answer like any other, for the test to judge
             answers[number] = exc
 
     threads = [Thread(target=body, args=(n,)) for n in range(count)]

@@ -73,9 +73,7 @@ def about(**audit: Any) -> Change:
 
 
 @contextmanager
-def looks_like_opa(
-    point: DecisionPoint, change: Callable[[dict[str, Any]], bytes | None]
-) -> Iterator[tuple[str, str]]:
+def looks_like_opa(point: DecisionPoint, change: Callable[[dict[str, Any]], bytes | None]) -> Iterator[tuple[str, str]]:
     """An HTTP server: url and revision. Facts are `point`'s own; `change` makes the body of each decision.
 
     None for a body means that the server never answers.

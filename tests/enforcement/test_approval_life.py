@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from enforcement_support import AGENT, REASON, TENANT, TICKET, World, error_code, raw
+from enforcement_support import AGENT, REASON, TENANT, TICKET, World, error_code, raw, vote_on
 
 from gate.decision import ActionBlocked
 from gate.enforcement.gate import system_clock_ms
@@ -111,9 +111,10 @@ def test_approved_but_expired_approval_is_not_used_though_the_gates_clock_is_slo
 ) -> None:
     clock = Clock()
     world = make_world("request_again", clock_ms=clock)
-    approval = world.approved()
+    approval = world.ask()
+    assert world.hand_in(approval, vote_on(approval)).verdict == "approved"
     wait_for_expiry(world, approval)
-    clock.ahead = -60_000
+    clock.ahead = -1000
 
     outcome = world.attempt()
 

@@ -209,8 +209,18 @@ def test_text_that_cannot_be_written_down_is_the_callers_error(world: World, fie
     assert (world.runs, world.store.approvals(TENANT), world.store.effects(TENANT)) == (0, [], [])
 
 
-LOOKALIKES = ["DELETE_USER", " delete_user", "delete_user\n", "search_docs\u200b", "Search_Docs", "search_docs ",
-              "search\u005fdocs\u0000", "\uff53earch_docs", "gate.search_docs", "search_docs/../create_ticket"]  # fmt: skip
+LOOKALIKES = [
+    "DELETE_USER",
+    " delete_user",
+    "delete_user\n",
+    "search_docs\u200b",
+    "Search_Docs",
+    "search_docs ",
+    "search_docs\u0000",
+    "\uff53earch_docs",
+    "gate.search_docs",
+    "search_docs/../create_ticket",
+]
 
 
 @pytest.mark.parametrize("name", LOOKALIKES)

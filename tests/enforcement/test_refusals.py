@@ -27,7 +27,7 @@ from gate.errors import InputError, PdpError
 from gate.evidence import Identity, Run
 from gate.pdp import EmbeddedDecisionPoint, Facts, SidecarDecisionPoint
 from gate.pdp.protocol import Reply
-from gate.records import Store
+from gate.records import ApprovalStatus, RunStatus, Store
 
 Points = Callable[[str], EmbeddedDecisionPoint]
 
@@ -84,9 +84,7 @@ def test_decision_point_that_goes_away_between_two_calls_refuses(
 
 
 @pytest.mark.opa
-def test_decision_point_that_serves_another_revision_refuses(
-    make_world: Callable[..., World], sidecar: Any
-) -> None:
+def test_decision_point_that_serves_another_revision_refuses(make_world: Callable[..., World], sidecar: Any) -> None:
     client = sidecar.client(expected_revisions=("policy-support-triage-2026-04-07@2026.04.07+0",))
     world = approved_world(make_world, client)
 
@@ -137,9 +135,7 @@ def test_reply_that_cannot_be_trusted_refuses(
         point.close()
 
 
-def test_reply_unchanged_by_the_stand_in_is_trusted(
-    make_world: Callable[..., World], embedded_points: Points
-) -> None:
+def test_reply_unchanged_by_the_stand_in_is_trusted(make_world: Callable[..., World], embedded_points: Points) -> None:
     with looks_like_opa(embedded_points("plain"), served(embedded_points, lambda result: result)) as (url, revision):
         point = SidecarDecisionPoint(url=url, expected_revisions=[revision])
         world = approved_world(make_world, point)
@@ -464,8 +460,6 @@ def test_store_that_was_closed_refuses(world: World) -> None:
 def test_approval_revoked_between_decision_and_claim_is_not_used(
     make_world: Callable[..., World], embedded_points: Points
 ) -> None:
-    from gate.records import ApprovalStatus
-
     world = make_world()
     approval = world.approved()
     todo = [approval]
@@ -509,8 +503,6 @@ def test_run_ended_between_decision_and_claim_is_not_used(
 def test_call_whose_records_never_stop_changing_is_given_up(
     make_world: Callable[..., World], embedded_points: Points
 ) -> None:
-    from gate.records import RunStatus
-
     world = make_world()
     world.approved()
     run = world.run

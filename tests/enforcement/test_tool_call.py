@@ -73,7 +73,9 @@ def test_receipt_changed_by_the_tool_afterwards_is_recorded_as_it_was(world: Wor
     assert world.attempt().receipt == {"ticket": "T-1"}
 
 
-@pytest.mark.parametrize("error", [RuntimeError, TimeoutError, ValueError, KeyboardInterrupt, SystemExit, GeneratorExit])
+@pytest.mark.parametrize(
+    "error", [RuntimeError, TimeoutError, ValueError, KeyboardInterrupt, SystemExit, GeneratorExit]
+)
 def test_body_that_raises_leaves_the_outcome_unknown(world: World, error: type[BaseException]) -> None:
     world.approved()
 

@@ -77,7 +77,10 @@ BAD_VOTES: dict[str, tuple[Callable[[ApprovalRecord], StoredVote], tuple[str, ..
     "over another approval": (by("mira", approval_id="apr-0"), ("approval_signature_invalid",)),
     "over another nonce": (by("mira", nonce="other"), ("approval_signature_invalid",)),
     "issued in the future": (by("mira", issued_at_ms=2**52, expires_at_ms=2**53 - 1), ("approval_signature_invalid",)),
-    "expired": (by("mira", issued_at_ms=1, expires_at_ms=2), ("approval_reviewer_invalid", "approval_signature_invalid")),
+    "expired": (
+        by("mira", issued_at_ms=1, expires_at_ms=2),
+        ("approval_reviewer_invalid", "approval_signature_invalid"),
+    ),
     "by a reviewer without the role": (by("vic"), ("approval_reviewer_invalid",)),
     "with an expired key": (by("past"), ("approval_reviewer_invalid",)),
     "with a key of the future": (by("future"), ("approval_reviewer_invalid",)),
@@ -181,9 +184,7 @@ def test_quorum_of_two_needs_two_humans(make_world: Callable[..., World]) -> Non
 
 
 @pytest.mark.parametrize("again", ["mira", "mira-laptop"])
-def test_one_human_does_not_make_a_quorum_of_two_under_any_name(
-    make_world: Callable[..., World], again: str
-) -> None:
+def test_one_human_does_not_make_a_quorum_of_two_under_any_name(make_world: Callable[..., World], again: str) -> None:
     world = make_world("quorum2")
     approval = world.vote(world.ask(), "mira")
 
@@ -333,9 +334,7 @@ def test_vote_on_an_approval_of_another_tenant_finds_none(world: World) -> None:
     approval = world.ask()
 
     with pytest.raises(InputError) as refused:
-        world.gate.reviews.vote(
-            "globex", approval.approval_id, vote_on(approval), decision="approved", reviewer="mira"
-        )
+        world.gate.reviews.vote("globex", approval.approval_id, vote_on(approval), decision="approved", reviewer="mira")
 
     assert refused.value.code == "approval_unknown"
 

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.canonical import canonical_bytes, digest, digest_bytes, is_digest
-from gate.errors import InputError
 from gate.evidence import ABSENT, Action, Call, Identity, Run, redacted_view
 from gate.evidence.action import MISSING, freeze, resolve
 
@@ -285,11 +284,7 @@ JSON = st.recursive(
 
 @given(JSON, JSON)
 def test_two_arguments_share_a_digest_only_when_they_share_their_canonical_bytes(one: Any, other: Any) -> None:
-    try:
-        actions = [frozen(call=replace(CALL, arguments=arguments)) for arguments in (one, other)]
-    except InputError as refused:
-        assert refused.code.startswith("json_")
-        return
+    actions = [frozen(call=replace(CALL, arguments=arguments)) for arguments in (one, other)]
 
     same = canonical_bytes(one) == canonical_bytes(other)
     assert (actions[0].action_digest == actions[1].action_digest) is same

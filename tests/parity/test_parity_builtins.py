@@ -50,19 +50,60 @@ INPUT: dict[str, Any] = {
 
 # Conditions: each holds or does not hold. Absent, null and wrong-typed values are among the operands on purpose.
 CONDITIONS: dict[str, list[str]] = {
-    "eq": ["x = input.one; x == 1", "[x, _, _] = input.list; x == \"b\"", "{\"a\": 1, \"b\": x} = input.object; is_null(x)"],
+    "eq": ["x = input.one; x == 1", '[x, _, _] = input.list; x == "b"', '{"a": 1, "b": x} = input.object; is_null(x)'],
     "assign": ["x := input.one; x == 1", "x := input.missing; true", "x := input.n; is_null(x)"],
     "equal": [
-        *("input.one == 1", "input.one == 1.0", "input.onef == 1", "input.one == true", "input.t == 1", "input.zero == false"),
-        *('input.s == "abc"', 'input.s == "ABC"', 'input.s == "abc "', "input.n == null", "input.f == null", 'input.empty == ""'),
-        *("input.missing == null", "input.missing == 1", "input.max == 9007199254740991", "input.max == 9007199254740990"),
+        *(
+            "input.one == 1",
+            "input.one == 1.0",
+            "input.onef == 1",
+            "input.one == true",
+            "input.t == 1",
+            "input.zero == false",
+        ),
+        *(
+            'input.s == "abc"',
+            'input.s == "ABC"',
+            'input.s == "abc "',
+            "input.n == null",
+            "input.f == null",
+            'input.empty == ""',
+        ),
+        *(
+            "input.missing == null",
+            "input.missing == 1",
+            "input.max == 9007199254740991",
+            "input.max == 9007199254740990",
+        ),
         *("input.tenth == 0.1", "input.sum == 0.30000000000000004", 'input.quoted == "a\\"b\\\\c"'),
-        *('input.newline == "a\\nb"', 'input.accent == "\\u00e9"', "input.accent == input.decomposed", "input.ten == 1e1"),
-        *('input.astral == "\\ud83d\\ude42"', "input.nothing == {}", "input.none == []", 'input.list == ["b", "a", "b"]'),
-        *("input.nested.a.b[1].c == 2", "input.s == input.upper", 'input.one == "1"', 'input.object == {"b": null, "a": 1}'),
+        *(
+            'input.newline == "a\\nb"',
+            'input.accent == "\\u00e9"',
+            "input.accent == input.decomposed",
+            "input.ten == 1e1",
+        ),
+        *(
+            'input.astral == "\\ud83d\\ude42"',
+            "input.nothing == {}",
+            "input.none == []",
+            'input.list == ["b", "a", "b"]',
+        ),
+        *(
+            "input.nested.a.b[1].c == 2",
+            "input.s == input.upper",
+            'input.one == "1"',
+            'input.object == {"b": null, "a": 1}',
+        ),
     ],
     "neq": [
-        *("input.one != 1", "input.one != 1.0", 'input.s != "abc"', 'input.s != "a"', "input.n != null", "input.f != null"),
+        *(
+            "input.one != 1",
+            "input.one != 1.0",
+            'input.s != "abc"',
+            'input.s != "a"',
+            "input.n != null",
+            "input.f != null",
+        ),
         *("input.missing != 1", "input.missing.deeper != null", "input.t != false", "input.accent != input.decomposed"),
     ],
     "lt": [
@@ -75,19 +116,55 @@ CONDITIONS: dict[str, list[str]] = {
     "gte": ["input.one >= 1", "input.nine >= 10", "input.now >= 1775560000000", "input.missing >= 1"],
     "internal.member_2": [
         *('"a" in input.list', '"A" in input.list', '"" in input.list', '"a" in input.none', '"a" in input.missing'),
-        *("1 in input.mixed", "1.0 in input.mixed", '"1" in input.mixed', "null in input.mixed", "false in input.mixed"),
+        *(
+            "1 in input.mixed",
+            "1.0 in input.mixed",
+            '"1" in input.mixed',
+            "null in input.mixed",
+            "false in input.mixed",
+        ),
         *('input.s in {"abc", "x"}', 'input.upper in {"abc", "x"}', "input.n in {null}", 'input.missing in {"abc"}'),
-        *("1 in input.object", '"a" in input.object', "1 in input.nothing", 'input.accent in {"\\u00e9"}', '"a" in input.s'),
+        *(
+            "1 in input.object",
+            '"a" in input.object',
+            "1 in input.nothing",
+            'input.accent in {"\\u00e9"}',
+            '"a" in input.s',
+        ),
     ],
     "internal.member_3": [
         *('"a", 1 in input.object', '"a", 2 in input.object', '"b", null in input.object', '0, "b" in input.list'),
         *('1, "b" in input.list', '"a", 1 in input.nothing', '"a", 1 in input.missing'),
     ],
-    "is_array": ["is_array(input.list)", "is_array(input.none)", "is_array(input.object)", "is_array(input.s)", "is_array(input.n)"],
-    "is_boolean": ["is_boolean(input.t)", "is_boolean(input.f)", "is_boolean(input.zero)", "is_boolean(input.n)", "is_boolean(input.missing)"],
-    "is_null": ["is_null(input.n)", "is_null(input.f)", "is_null(input.empty)", "is_null(input.missing)", "is_null(input.nothing)"],
+    "is_array": [
+        "is_array(input.list)",
+        "is_array(input.none)",
+        "is_array(input.object)",
+        "is_array(input.s)",
+        "is_array(input.n)",
+    ],
+    "is_boolean": [
+        "is_boolean(input.t)",
+        "is_boolean(input.f)",
+        "is_boolean(input.zero)",
+        "is_boolean(input.n)",
+        "is_boolean(input.missing)",
+    ],
+    "is_null": [
+        "is_null(input.n)",
+        "is_null(input.f)",
+        "is_null(input.empty)",
+        "is_null(input.missing)",
+        "is_null(input.nothing)",
+    ],
     "is_number": [
-        *("is_number(input.one)", "is_number(input.tenth)", "is_number(input.zero)", "is_number(input.s)", "is_number(input.t)"),
+        *(
+            "is_number(input.one)",
+            "is_number(input.tenth)",
+            "is_number(input.zero)",
+            "is_number(input.s)",
+            "is_number(input.t)",
+        ),
         *("is_number(input.n)", "is_number(input.missing)", "is_number(input.list)"),
     ],
     "is_string": [
@@ -95,39 +172,72 @@ CONDITIONS: dict[str, list[str]] = {
         *("is_string(input.n)", "is_string(input.missing)", "is_string(input.list)", "is_string(input.t)"),
     ],
     "startswith": [
-        *('startswith(input.s, "ab")', 'startswith(input.s, "")', 'startswith(input.s, "B")', 'startswith(input.empty, "a")'),
+        *(
+            'startswith(input.s, "ab")',
+            'startswith(input.s, "")',
+            'startswith(input.s, "B")',
+            'startswith(input.empty, "a")',
+        ),
         *('startswith(input.s, "abcd")', 'startswith(input.accent, "\\u00e9")', 'startswith(input.missing, "a")'),
     ],
     "regex.match": [
         *('regex.match("^a", input.s)', 'regex.match("^b", input.s)', 'regex.match("^[a-z]{3}$", input.s)'),
         *('regex.match("^$", input.empty)', 'regex.match("b|x", input.s)', 'regex.match("^a", input.missing)'),
-        *('regex.match("^abc$", input.newline)', 'regex.match("\\\\bc\\\\b", input.s)', 'regex.match("[A-Z]", input.s)'),
+        *(
+            'regex.match("^abc$", input.newline)',
+            'regex.match("\\\\bc\\\\b", input.s)',
+            'regex.match("[A-Z]", input.s)',
+        ),
     ],
-}  # fmt: skip
+}
 
 # Values: what comes out is compared, not only whether it holds.
 VALUES: dict[str, list[str]] = {
-    "and": ["{1, 2} & {2, 3}", "{1} & {2}", "set() & {1}", '{"a"} & {"A"}', "{x | some x in input.list} & {\"a\"}"],
+    "and": ["{1, 2} & {2, 3}", "{1} & {2}", "set() & {1}", '{"a"} & {"A"}', '{x | some x in input.list} & {"a"}'],
     "or": ["{1} | {2}", "{1} | {1}", "set() | set()", '{x | some x in input.list} | {"c"}'],
     "minus": ["input.one - 2", "input.now - 1", "input.ten - input.nine", "{1, 2} - {2}", "{1} - set()"],
     "array.concat": ["array.concat(input.list, [])", "array.concat([], [])", "array.concat([1], [1, [2]])"],
-    "concat": ['concat(" ", input.list)', 'concat("", [])', 'concat(" ", ["a", "", "b"])', 'concat("\\n", ["\\"", "\\\\"])'],
+    "concat": [
+        'concat(" ", input.list)',
+        'concat("", [])',
+        'concat(" ", ["a", "", "b"])',
+        'concat("\\n", ["\\"", "\\\\"])',
+    ],
     "count": ["count(input.list)", "count(input.none)", "count({1, 1.0})", "count(input.object)", "count(set())"],
-    "lower": ["lower(input.upper)", "lower(input.s)", "lower(input.empty)", "lower(input.quoted)", "lower(input.accent)"],
+    "lower": [
+        "lower(input.upper)",
+        "lower(input.s)",
+        "lower(input.empty)",
+        "lower(input.quoted)",
+        "lower(input.accent)",
+    ],
     "min": ["min(input.numbers)", "min({3, 1})", "min({0, 5})", "min([2])", "min(input.none)"],
     "object.get": [
         *('object.get(input.object, "a", 0)', 'object.get(input.object, "b", 0)', 'object.get(input.object, "c", 0)'),
-        *('object.get(input.nothing, "a", "")', 'object.get(input.nested, ["a", "b"], 0)', 'object.get(input.nested, ["a", "x"], 0)'),
+        *(
+            'object.get(input.nothing, "a", "")',
+            'object.get(input.nested, ["a", "b"], 0)',
+            'object.get(input.nested, ["a", "x"], 0)',
+        ),
     ],
     "object.keys": ["object.keys(input.object)", "object.keys(input.nothing)"],
-    "object.union": ['object.union(input.object, {"c": 1})', 'object.union(input.object, {"a": 2})', "object.union({}, {})"],
+    "object.union": [
+        'object.union(input.object, {"c": 1})',
+        'object.union(input.object, {"a": 2})',
+        "object.union({}, {})",
+    ],
     "sort": [
         *("sort(input.list)", "sort(input.none)", 'sort(["b", "B", "a", "_", "1"])', 'sort({"b", "a"})'),
         *('sort(["x.y z", "x.y_z", "x.a z"])', 'sort(["a b c", "a b d", "a c"])'),
     ],
-    "trim_space": ["trim_space(input.padded)", "trim_space(input.blank)", "trim_space(input.empty)", "trim_space(input.s)"],
+    "trim_space": [
+        "trim_space(input.padded)",
+        "trim_space(input.blank)",
+        "trim_space(input.empty)",
+        "trim_space(input.s)",
+    ],
     "union": ["union({{1}, {2, 1}, set()})", "union(set())", 'union({{"a"}, {"b"}})'],
-}  # fmt: skip
+}
 
 # Seen and different: expression, what OPA says, what rego-cpp says (a condition holds or not, a value, None for none).
 # None of them may decide anything: names are ASCII where they are folded, operands are type-checked first.
@@ -149,9 +259,9 @@ DIFFERENT: list[tuple[str, Any, Any]] = [
     ('[1 | regex.match(".", "\\n")]', [], [1]),
     ('[1 | regex.match("^.$", input.accent)]', [1], []),
     # Unlike types are ordered otherwise; every comparison stands behind type checks.
-    ('[1 | input.n < 0]', [1], []),
-    ('[1 | input.s < 0]', [], [1]),
-]  # fmt: skip
+    ("[1 | input.n < 0]", [1], []),
+    ("[1 | input.s < 0]", [], [1]),
+]
 
 
 def rego_cpp(expression: str) -> Any:

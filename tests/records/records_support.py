@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Barrier, Thread
 from typing import Any
@@ -157,6 +157,19 @@ def claim_from_threads(address: str, approval: ApprovalRecord, count: int, answe
         answers.put(
             at_once(count, lambda n: store.claim(claim_of(approval, owner=f"w-{n}", business_key=f"{os.getpid()}-{n}")))
         )
+
+
+def claim_each_from_threads(address: str, count: int, questions: Any, answers: Any) -> None:
+    """Body of a spawned process: `count` threads claim each approval that comes, until None comes."""
+    with Store.open(address, busy_timeout_ms=60_000, pool_size=count) as store:
+        while (approval := questions.get(timeout=300)) is not None:
+
+            def call(number: int, approval: ApprovalRecord = approval) -> None:
+                key = f"{approval.approval_id}-{os.getpid()}-{number}"
+                wanted = claim_of(approval, action_digest=approval.action_digest)
+                store.claim(replace(wanted, owner=key, business_key=key, idempotency_key=key))
+
+            answers.put(at_once(count, call))
 
 
 def claim_effect_from_threads(address: str, count: int, answers: Any) -> None:

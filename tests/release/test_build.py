@@ -104,7 +104,7 @@ def test_folder_that_cannot_be_written_to_is_an_error_of_the_build(
     folder: Path, opa_binary: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "dist").write_text("a file")
-    with pytest.raises(BuildError, match="^cannot write to `") as caught:
+    with pytest.raises(BuildError, match=r"^cannot write to `") as caught:
         build([compile_bundle(folder)], tmp_path / "dist", binary=opa_binary)
     assert caught.value.code == "build_failed"
 

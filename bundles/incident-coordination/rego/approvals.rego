@@ -18,7 +18,8 @@ contracts["run_remediation"] := {
 	"allowed_decisions": ["approved", "rejected"],
 	"runtime_controls": {"pause_allowed": true, "max_wait_seconds": 900, "on_expiry": "cancel_run"},
 	"on_reject": "stop_run",
-	"contract_digest": "sha256:44ae0de0dd0e7217a8a4848436cd6c7f89eee6688e6e29937867aa8daedd5ea5",
+	"audit_fields": ["approval_id", "contract_id", "action_digest", "status", "requested_by", "reviewers", "delegated_scope"],
+	"contract_digest": "sha256:b5d794fb3e67ac41ac58bf9e536d9b8ab127967d6dc0fc9dfd76a6bf65eecfe9",
 }
 
 # METADATA
@@ -37,7 +38,8 @@ contracts["hand_over_incident"] := {
 	"allowed_decisions": ["approved", "rejected"],
 	"runtime_controls": {"pause_allowed": true, "max_wait_seconds": 900, "on_expiry": "request_again"},
 	"on_reject": "continue_without",
-	"contract_digest": "sha256:e8106fa8a871ced3535741e0a8a0e8e08d8de847c5f023c1a7672945ed9b47c9",
+	"audit_fields": ["approval_id", "contract_id", "action_digest", "status", "requested_by", "reviewers", "delegated_scope"],
+	"contract_digest": "sha256:17889eb66c1f7abb1195a6345346bb120658c7194599616bd02dc750875ea3b9",
 }
 
 # METADATA
@@ -56,5 +58,6 @@ contracts["notify_customers"] := {
 	"allowed_decisions": ["approved", "rejected"],
 	"runtime_controls": {"pause_allowed": true, "max_wait_seconds": 1800, "on_expiry": "request_again"},
 	"on_reject": "continue_without",
-	"contract_digest": "sha256:ac8b7427159a4126092973b841f2a21e7d62e20c04717707623c80025415c7a8",
+	"audit_fields": ["approval_id", "contract_id", "action_digest", "status", "requested_by", "reviewers", "delegated_scope"],
+	"contract_digest": "sha256:05fb161e1601301f5f573cfc97354b5f09b15204361229ff4bc08be4a9ef6696",
 }

@@ -18,5 +18,6 @@ contracts["share_answer_externally"] := {
 	"allowed_decisions": ["approved", "rejected"],
 	"runtime_controls": {"pause_allowed": true, "max_wait_seconds": 3600, "on_expiry": "request_again"},
 	"on_reject": "continue_without",
-	"contract_digest": "sha256:aedebcf18a340e07751f84cfeb8e3bf989ed78ea74b02b0baf2b166c6a00427e",
+	"audit_fields": ["approval_id", "contract_id", "action_digest", "status", "requested_by", "reviewers", "delegated_scope"],
+	"contract_digest": "sha256:5b76a9bdad79694d8d6d9449ff5dcf41e8edd05dc1d18108a78dc7fbd523672f",
 }

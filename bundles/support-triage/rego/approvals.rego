@@ -18,5 +18,6 @@ contracts["create_ticket"] := {
 	"allowed_decisions": ["approved", "rejected"],
 	"runtime_controls": {"pause_allowed": true, "max_wait_seconds": 1800, "on_expiry": "cancel_run"},
 	"on_reject": "stop_run",
-	"contract_digest": "sha256:a7333b6e797d801c6b97a9cc488a9ca444ab993cfa0f247bdfc0ff3ab31e12e4",
+	"audit_fields": ["approval_id", "contract_id", "contract_digest", "action_digest", "status", "requested_by", "reviewers", "expires_at_ms", "delegated_principal_id", "delegated_scope", "tool_principal"],
+	"contract_digest": "sha256:6b6f49611297dc7b52ce9df9dfe895be7dfaa7380d757bd0018209891e284205",
 }

@@ -81,6 +81,33 @@ findings contains finding.new("operation_allowed", "allow", "op.list_tools", "op
 }
 
 # METADATA
+# title: "allow resume_tool"
+# custom:
+#   source: "policy.yaml#/policy/operations/resume_tool"
+findings contains finding.new("operation_allowed", "allow", "op.resume_tool", "operations.resume_tool", "policy.yaml#/policy/operations/resume_tool") if {
+	input.checkpoint == "tool_execution"
+	input.operation == "resume_tool"
+}
+
+# METADATA
+# title: "allow elicit"
+# custom:
+#   source: "policy.yaml#/policy/operations/elicit"
+findings contains finding.new("operation_allowed", "allow", "op.elicit", "operations.elicit", "policy.yaml#/policy/operations/elicit") if {
+	input.checkpoint == "tool_execution"
+	input.operation == "elicit"
+}
+
+# METADATA
+# title: "allow progress"
+# custom:
+#   source: "policy.yaml#/policy/operations/progress"
+findings contains finding.new("operation_allowed", "allow", "op.progress", "operations.progress", "policy.yaml#/policy/operations/progress") if {
+	input.checkpoint == "tool_execution"
+	input.operation == "progress"
+}
+
+# METADATA
 # title: "allow emit"
 # custom:
 #   source: "policy.yaml#/policy/operations/emit"

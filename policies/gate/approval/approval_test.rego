@@ -290,7 +290,9 @@ test_none_contract_of_a_capability_that_needs_none if {
 		"/triage/contracts/search_docs",
 		fixture.bundles.triage.contracts.create_ticket,
 	)
+	waiting := "/triage/contracts/search_docs/runtime_controls/pause_allowed"
 	_codes_in(fixture.reading, contracted) == set()
+	_codes_in(fixture.reading, fixture.put(contracted, waiting, false)) == set()
 	_flags_in(fixture.reading, contracted) == set()
 }
 
@@ -349,6 +351,27 @@ _misses_of_demand := {[path, what] |
 	not "big_ticket" in _codes_in(doc, _demanding)
 }
 
+# A quorum of good votes does not outweigh one that does not hold.
+test_require_demand_by_a_quorum_beside_one_bad_vote if _misses_of_one_bad == set()
+
+_misses_of_one_bad := {[what, got] |
+	some what, vote in {
+		"approval_signature_invalid": {"verified": false},
+		"approval_reviewer_invalid": {"reviewer": "otto-auditor", "key_id": "otto-key"},
+		"approval_self_approved": {"reviewer": "noor-manager"},
+	}
+	asked := fixture.put(fixture.ticket, "/state/approval/requested_by", _requesters[what])
+	votes := [fixture.vote, object.union(fixture.noor, vote)]
+	got := _codes_in(fixture.put(asked, "/state/approval/votes", votes), _demanding)
+	got != {what, "big_ticket"}
+}
+
+_requesters := {
+	"approval_signature_invalid": "user-42",
+	"approval_reviewer_invalid": "user-42",
+	"approval_self_approved": "noor-manager",
+}
+
 test_require_demand_under_a_contract_that_lacks_anything if _misses_of_demand_contract == set()
 
 _misses_of_demand_contract := {[path, what] |
@@ -374,6 +397,20 @@ test_require_demand_unmet_by_a_rejection_in_the_record if {
 test_flags_of_a_sound_call if _flags(fixture.ticket) == {"needed"}
 
 test_flags_of_an_expired_approval if _flags(_in_status("expired")) == {"needed", "ends_run"}
+
+# What needs no approval ends no run over one that ran out: not a replay, not a reading call under the same digest.
+test_flags_of_an_expired_approval_that_is_not_needed if {
+	committed := {"status": "side_effect_committed", "idempotency_key": "key-1", "action_digest": "sha256:action"}
+	_flags(fixture.put(_in_status("expired"), "/state/side_effect", committed)) == set()
+	expired := object.union(
+		fixture.ticket.state.approval,
+		{"status": "expired", "capability": "search_docs", "contract_digest": "sha256:contract"},
+	)
+	_flags_in(
+		fixture.put(fixture.reading, "/state/approval", expired),
+		fixture.put(fixture.bundles, "/triage/contracts/search_docs", {"contract_digest": "sha256:contract"}),
+	) == set()
+}
 
 # A run ends only for its own approval: bound to it in every field, for this action, under this contract.
 test_flags_of_an_expired_approval_of_another if _misses_of_another == set()

@@ -54,13 +54,9 @@ findings contains finding.new(
 	_may_reauthorize
 }
 
-default _mode_policy := "user_delegated_or_platform_owned"
-
-_mode_policy := router.runtime_controls.authorization_mode
-
 # METADATA
 # title: The bundle accepts the authorization mode
-mode_allowed if input.identity.authorization_mode in _modes[_mode_policy]
+mode_allowed if input.identity.authorization_mode in _modes[router.call_controls.authorization_mode]
 
 _modes := {
 	"platform_owned": {"platform_owned"},

@@ -21,8 +21,8 @@ import data.gate.router
 # title: The assessment
 report := {
 	"healthy": _healthy,
-	"required_controls": [control.name | some control in _required],
-	"blocked_findings_expected": [control.name | some control in _blocking],
+	"required_controls": _required,
+	"blocked_findings_expected": _blocking,
 	"missing_controls": _missing,
 	"failed_run_controls": [name | some name in _missing; name in _failed_run],
 	"preserved_failed_run_controls": [name | some name in _preserved; name in _failed_run],
@@ -42,13 +42,10 @@ _failed_run := {"policy_traces_present", "memory_provenance_enforced"}
 
 _support_duplicate := {"duplicate_ticket_eval_passed", "idempotency_keys_present"}
 
-default _required := []
+# In the author's order.
+_required := [place[1] | some place in sort({[control.at, name] | some name, control in router.required_controls})]
 
-_required := router.required_controls.require
-
-default _blocking := []
-
-_blocking := router.required_controls.block_if
+_blocking := [place[1] | some place in sort({[control.at, name] | some name, control in router.blocking_controls})]
 
 default _healthy := false
 
@@ -60,11 +57,11 @@ _healthy if {
 	_has_drift == false
 }
 
-_missing := [control.name | some control in _required; control.name in _not_holding]
+_missing := [name | some name in _required; name in _not_holding]
 
-_preserved := [control.name | some control in _required; control.name in _holding]
+_preserved := [name | some name in _required; name in _holding]
 
-_raised := [control.name | some control in _blocking; control.name in _holding]
+_raised := [name | some name in _blocking; name in _holding]
 
 default _failed_run_healthy := false
 
@@ -74,44 +71,44 @@ default _support_duplicate_healthy := false
 
 _support_duplicate_healthy if count(_support_duplicate & _not_holding) == 0
 
-_not_holding := {control.name | some control in _required} - _holding
+_not_holding := {name | some name in _required} - _holding
 
-_controls := array.concat(_required, _blocking)
+_controls := object.union(router.required_controls, router.blocking_controls)
 
-_holding contains control.name if {
-	some control in _controls
+_holding contains name if {
+	some name, control in _controls
 	control.kind == "signal"
-	input.evidence.signals[control.name] == true
+	input.evidence.signals[name] == true
 }
 
-_holding contains control.name if {
-	some control in _controls
+_holding contains name if {
+	some name, control in _controls
 	control.kind == "approval_required"
 	control.subject in _approval_demanded
 }
 
-_holding contains control.name if {
-	some control in _controls
+_holding contains name if {
+	some name, control in _controls
 	control.kind == "idempotency_key_required"
 	control.subject in _key_demanded
 }
 
-_holding contains control.name if {
-	some control in _controls
+_holding contains name if {
+	some name, control in _controls
 	control.kind == "eval_passed"
 	cases := input.evidence.evals[control.subject]
 	count(cases) > 0
 	count([id | some id in cases; id in _passed]) == count(cases)
 }
 
-_holding contains control.name if {
-	some control in _controls
+_holding contains name if {
+	some name, control in _controls
 	control.kind == "golden_cases_passed"
 	_all_golden(_passed)
 }
 
-_holding contains control.name if {
-	some control in _controls
+_holding contains name if {
+	some name, control in _controls
 	control.kind == "policy_traces_present"
 	_all_golden(_traced)
 }

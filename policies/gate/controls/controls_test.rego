@@ -181,21 +181,19 @@ test_unhealthy_agent_not_governed if _report({}, _bundles).healthy == false
 _bundles := {"triage": object.union(fixture.bundles.triage, {
 	"inventory": {"agent_id": "triage-agent", "approved": {"create_ticket": true, "search_docs": true}},
 	"required_controls": {
-		"require": [
-			{"name": "memory_provenance_enforced", "kind": "signal", "subject": ""},
-			{"name": "policy_traces_present", "kind": "policy_traces_present", "subject": ""},
-			{"name": "golden_cases_passed", "kind": "golden_cases_passed", "subject": ""},
-			{"name": "duplicate_ticket_eval_passed", "kind": "eval_passed", "subject": "duplicate_ticket"},
-			{"name": "idempotency_keys_present", "kind": "signal", "subject": ""},
-			{"name": "create_ticket_approval_required", "kind": "approval_required", "subject": "create_ticket"},
-			{
-				"name": "create_ticket_idempotency_key_required",
-				"kind": "idempotency_key_required",
-				"subject": "create_ticket",
-			},
-		],
-		"block_if": [{"name": "direct_access", "kind": "signal", "subject": ""}],
+		"policy_traces_present": {"at": 1, "kind": "policy_traces_present", "subject": ""},
+		"memory_provenance_enforced": {"at": 0, "kind": "signal", "subject": ""},
+		"golden_cases_passed": {"at": 2, "kind": "golden_cases_passed", "subject": ""},
+		"duplicate_ticket_eval_passed": {"at": 3, "kind": "eval_passed", "subject": "duplicate_ticket"},
+		"idempotency_keys_present": {"at": 4, "kind": "signal", "subject": ""},
+		"create_ticket_approval_required": {"at": 5, "kind": "approval_required", "subject": "create_ticket"},
+		"create_ticket_idempotency_key_required": {
+			"at": 10,
+			"kind": "idempotency_key_required",
+			"subject": "create_ticket",
+		},
 	},
+	"blocking_controls": {"direct_access": {"at": 0, "kind": "signal", "subject": ""}},
 })}
 
 _report(doc, bundles) := report if {

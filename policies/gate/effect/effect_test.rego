@@ -125,6 +125,40 @@ _misses_of_lease := {[path, what, got] |
 	got != {"effect_in_flight"}
 }
 
+# Only a claim has a lease; what is left of one in another state says nothing.
+test_none_old_lease_of_no_claim if {
+	_codes(_in_state({"status": "not_started", "lease_expires_at_ms": 1})) == set()
+	_codes(_in_state({"status": "failed_before_effect", "lease_expires_at_ms": 1})) == set()
+}
+
+# What is not in the catalog is refused for that alone, and claims nothing.
+test_none_whatever_the_ledger_says_of_no_capability if _misses_of_unknown == set()
+
+_misses_of_unknown := {[name, what, got] |
+	some name in ["run_shell", "unheard_of"]
+	some what, doc in fixture.broken(fixture.ticket, "/state/side_effect", fixture.no_section)
+	got := [_codes(fixture.put(doc, "/request/capability", name)), _guarded(fixture.put(doc, "/request/capability", name))]
+	got != [set(), false]
+}
+
+test_guarded_is_every_call_that_must_be_claimed if {
+	_guarded(fixture.ticket) == true
+	_guarded(fixture.reading) == false
+	_guarded(fixture.reconciling) == false
+	_guarded({}) == false
+}
+
+test_none_no_replay_of_a_reading_call if {
+	_replays(object.union(fixture.reading, {
+		"request": {"idempotency_key": "key-1"},
+		"state": {"side_effect": {
+			"status": "side_effect_committed",
+			"idempotency_key": "key-1",
+			"action_digest": "sha256:action",
+		}},
+	})) == 0
+}
+
 test_deny_committed if _codes(_in_state({"status": "side_effect_committed"})) == {"effect_already_committed"}
 
 # C3: the same call again, after a resume, is answered with its receipt.
@@ -176,6 +210,12 @@ _committed := _in_state({
 })
 
 _in_state(row) := fixture.put(fixture.ticket, "/state/side_effect", row)
+
+_guarded(doc) := count({true |
+	effect.guarded with input as doc
+		with data.gate.agents.bundle_of as fixture.bundle_of
+		with data.gate.bundles as fixture.bundles
+}) == 1
 
 _replay(doc) if _replays(doc) == 1
 

@@ -5,6 +5,7 @@ package gate.finding
 # description: prose for people; no decision depends on it, and a code without an entry has an empty remedy
 remedies := {
 	"agent_identity_missing": "the host must state agent.agent_id",
+	"agent_mismatch": "the run belongs to another agent",
 	"agent_not_governed": "add the agent to bundle.yaml applies_to.agent_ids of the bundle that should govern it",
 	"approval_binding_mismatch": "ask for an approval under this tenant, principal, session and release",
 	"approval_cancelled": "ask for a new approval",
@@ -89,6 +90,7 @@ remedies := {
 	"session_reinit_needs_approval": "a reviewer must approve opening the session anew",
 	"session_reinit_not_allowed": "on_session_expiry does not let an expired session be replaced",
 	"session_resume_not_allowed": "resume_policy does not let a session be resumed",
+	"session_mismatch": "the run belongs to another session",
 	"side_effect_state_missing": "the ledger could not be read; nothing runs without it",
 	"tenant_mismatch": "the run belongs to another tenant",
 	"tenant_missing": "the host must state a verified tenant",

@@ -70,7 +70,7 @@ _unstated if is_null(_mcp)
 
 # METADATA
 # title: No evidence of a server is wanted, or it is there
-evidence_settled if router.runtime_controls.mcp_evidence_required == false
+evidence_settled if router.call_controls.mcp_evidence_required == false
 
 evidence_settled if router.capability.transport in {"gateway", "local"}
 

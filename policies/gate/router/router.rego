@@ -56,15 +56,24 @@ default contract := {}
 # title: Approval contract of the capability in question
 contract := data.gate.bundles[_name].contracts[capability_name]
 
-# What a bundle without the document cannot ask a host for; every other control is stricter when left out.
-default runtime_controls := {
+# What a bundle without the document asks of every call: evidence that a host states of its own accord only.
+default call_controls := {
+	"authorization_mode": "user_delegated_or_platform_owned",
 	"mcp_evidence_required": false,
 	"sandbox_evidence_required": false,
 	"verifier_contract_required_for_high_risk": false,
 }
 
 # METADATA
-# title: The runtime controls of the governing bundle, by field
+# title: The runtime controls that every call is held against
+# description: apart from the others, so that a plain call does not pay for those
+call_controls := data.gate.bundles[_name].call_controls
+
+default runtime_controls := {}
+
+# METADATA
+# title: The runtime controls of what only some calls are
+# description: each left out is the stricter, since no rule finds the value that would let the call pass
 runtime_controls := data.gate.bundles[_name].runtime_controls
 
 default capability_name := null
@@ -100,6 +109,12 @@ default required_controls := {}
 # METADATA
 # title: Controls the bundle wants assessed
 required_controls := data.gate.bundles[_name].required_controls
+
+default blocking_controls := {}
+
+# METADATA
+# title: Findings the bundle wants to block on
+blocking_controls := data.gate.bundles[_name].blocking_controls
 
 default demands := set()
 

@@ -126,7 +126,7 @@ test_whole_tables_without_bundle_are_empty if {
 }
 
 test_whole_tables_of_controls if {
-	quiet := object.remove(_tables(fixture.ticket, fixture.bundles), ["runtime_controls"])
+	quiet := object.remove(_tables(fixture.ticket, fixture.bundles), ["call_controls"])
 	_tables(fixture.ticket, _controlled) == object.union(quiet, {
 		"demands": {{"code": "a demand"}},
 		"redactions": {{"code": "a redaction"}},
@@ -136,6 +136,7 @@ test_whole_tables_of_controls if {
 		"approval_policy": {"delegation_reviewer": "manager"},
 		"required_controls": {"egress": "proxy"},
 		# Whole or not at all: the bundle's word is not mixed with what holds without it.
+		"call_controls": {"mcp_evidence_required": true},
 		"runtime_controls": {"approval_mode": "human"},
 	})
 }
@@ -156,6 +157,7 @@ _controlled := {"triage": object.union(fixture.bundles.triage, {
 	"inventory": {"agent_id": "triage-agent"},
 	"approval_policy": {"delegation_reviewer": "manager"},
 	"required_controls": {"egress": "proxy"},
+	"call_controls": {"mcp_evidence_required": true},
 	"runtime_controls": {"approval_mode": "human"},
 })}
 
@@ -167,7 +169,9 @@ _no_controls := {
 	"inventory": {},
 	"approval_policy": {},
 	"required_controls": {},
-	"runtime_controls": {
+	"runtime_controls": {},
+	"call_controls": {
+		"authorization_mode": "user_delegated_or_platform_owned",
 		"mcp_evidence_required": false,
 		"sandbox_evidence_required": false,
 		"verifier_contract_required_for_high_risk": false,
@@ -199,6 +203,7 @@ _all_tables := {
 	"approval_policy": router.approval_policy,
 	"required_controls": router.required_controls,
 	"decisions": router.decisions,
+	"call_controls": router.call_controls,
 	"runtime_controls": router.runtime_controls,
 }
 

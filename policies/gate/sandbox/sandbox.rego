@@ -38,9 +38,12 @@ _unsandboxed if {
 
 # METADATA
 # title: The call need not show a sandbox
-evidence_not_needed if router.runtime_controls.sandbox_evidence_required == false
+evidence_not_needed if router.call_controls.sandbox_evidence_required == false
 
 evidence_not_needed if router.capability.transport in {"mcp", "gateway"}
+
+# Whatever the catalog does not have is refused for that.
+evidence_not_needed if not router.catalogued
 
 _profile_matches if {
 	is_string(input.evidence.sandbox.profile_contract)

@@ -54,7 +54,7 @@ _unverified if is_null(_verifier)
 
 # METADATA
 # title: No verifier is wanted, or one is stated
-verifier_settled if router.runtime_controls.verifier_contract_required_for_high_risk == false
+verifier_settled if router.call_controls.verifier_contract_required_for_high_risk == false
 
 verifier_settled if router.capability.risk_tier in {"low", "medium"}
 

@@ -46,7 +46,12 @@ _call_reviewed if _any_role_will_do
 
 _call_reviewed if _stored_vote_counts
 
-# Nothing is claimed that could lack a signature; the approval guard asks for the approval.
+# Too few have signed at all, or nothing is claimed that could lack a signature: the approval guard asks.
+_call_reviewed if {
+	is_number(router.contract.quorum)
+	count(votes.approving) < router.contract.quorum
+}
+
 _call_reviewed if is_null(input.state.approval)
 
 _call_reviewed if {

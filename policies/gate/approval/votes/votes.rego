@@ -117,11 +117,11 @@ _parties_stated if {
 	is_string(input.state.run.authorization_mode)
 }
 
-_parties contains folded(input.state.approval.requested_by)
+_parties contains folded(input.state.approval.requested_by) if is_string(input.state.approval.requested_by)
 
-_parties contains folded(input.state.approval.principal_id)
+_parties contains folded(input.state.approval.principal_id) if is_string(input.state.approval.principal_id)
 
-_parties contains folded(input.state.approval.agent_id)
+_parties contains folded(input.state.approval.agent_id) if is_string(input.state.approval.agent_id)
 
 _parties contains folded(input.state.run.delegated_principal_id) if is_string(input.state.run.delegated_principal_id)
 

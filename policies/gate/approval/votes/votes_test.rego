@@ -71,6 +71,17 @@ _misses_of_alike := {[field, value, got] |
 	got != {"humans": set(), "all": {"approving", "may_review", "independent"}}
 }
 
+test_vote_contract_alike_but_no_string_is_unsigned if _misses_of_contract == set()
+
+_misses_of_contract := {[value, got] |
+	some value in fixture.no_string
+	got := _view_in(
+		fixture.put(fixture.ticket, "/state/approval/votes/0/contract_digest", value),
+		fixture.put(fixture.bundles, "/triage/contracts/create_ticket/contract_digest", value),
+	)
+	got != {"humans": set(), "all": {"approving", "may_review", "independent"}}
+}
+
 test_vote_no_list_at_all_counts_nothing if _misses_of_list == set()
 
 _misses_of_list := {[votes_, got] |
