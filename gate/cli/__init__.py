@@ -25,6 +25,7 @@ from gate.cli.init import init
 from gate.cli.rendering import visible
 from gate.cli.serve import serve
 from gate.cli.status import status
+from gate.cli.store import store
 from gate.cli.test import test
 from gate.cli.validate import validate
 from gate.decision import ActionBlocked
@@ -44,6 +45,7 @@ COMMANDS: tuple[click.Command, ...] = (
     status,
     approvals,
     effects,
+    store,
     demo,
     bench,
 )

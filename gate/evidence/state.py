@@ -26,6 +26,7 @@ def run_facts(record: RunRecord | None) -> dict[str, Any] | None:
         "session_id": record.session_id,
         "authorization_mode": record.authorization_mode,
         "delegated_principal_id": record.delegated_principal_id,
+        "delegated_scope": record.delegated_scope,
         "version": record.version,
     }
 
@@ -53,6 +54,7 @@ def effect_facts(effect: EffectRecord | None, action: Action | None) -> dict[str
         "business_key": effect.business_key,
         "idempotency_key": effect.idempotency_key,
         "action_digest": effect.action_digest,
+        "run_id": effect.run_id,
         "lease_expires_at_ms": effect.lease_expires_at_ms,
         "attempt": effect.attempt,
         "version": effect.version,

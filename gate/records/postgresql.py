@@ -49,7 +49,6 @@ class PostgresBackend:
             "SET synchronous_commit = on",
             f"SET lock_timeout = {busy_timeout_ms or 1}",
             f"SET idle_in_transaction_session_timeout = {_IDLE_IN_TRANSACTION_MS + busy_timeout_ms}",
-            "SET default_transaction_deferrable = off",
         )
         engine = self._engine(busy_timeout_ms, pool_size)
         # A read is one snapshot and takes no lock, so nothing can make it fail to serialize.

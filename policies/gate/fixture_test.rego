@@ -153,6 +153,7 @@ ticket := {
 			"session_id": "session-1",
 			"authorization_mode": "user_delegated",
 			"delegated_principal_id": "user-42",
+			"delegated_scope": "tickets:create",
 			"version": 1,
 		},
 		"versions": {
@@ -231,6 +232,7 @@ reconciling := object.union(_by_reviewer, {
 		"business_key": "sha256:business",
 		"idempotency_key": "key-1",
 		"action_digest": "sha256:action",
+		"run_id": "run-1",
 		"lease_expires_at_ms": 45000,
 		"version": 3,
 	}},

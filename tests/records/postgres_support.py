@@ -32,7 +32,7 @@ _numbers = itertools.count()
 def binaries() -> Path | None:
     """The folder with initdb and pg_ctl, or None."""
     found = shutil.which("initdb")
-    folders = [Path(found).parent] if found else []
+    folders = [Path(found).resolve().parent] if found else []
     folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda p: int(p.parent.name), reverse=True)
     return next((f for f in folders if (f / "initdb").exists() and (f / "pg_ctl").exists()), None)
 
@@ -106,6 +106,10 @@ class Server:
                 os.kill(pid, signal.SIGKILL)
         while any(_alive(pid) for pid in pids):
             time.sleep(0.01)
+        # A dead server that nobody has buried yet still has its number, which would keep the next one out.
+        (self.folder / "data" / "postmaster.pid").unlink()
+        for lock in self.folder.glob(".s.PGSQL.*"):
+            lock.unlink()
         self.started = False
 
     @property

@@ -49,7 +49,7 @@ class Relay:
         lost = threading.Event()
         threading.Thread(target=self._back, args=(server, client, lost), daemon=True).start()
         while data := _read(client):
-            if self.armed.is_set() and b"COMMIT" in data:
+            if self.armed.is_set() and b"COMMIT\x00" in data:
                 self.armed.clear()
                 lost.set()
             server.sendall(data)

@@ -29,8 +29,8 @@ def test_chains_of_all_tenants_are_walked_in_order(store: Store) -> None:
 def test_more_runs_than_a_page_are_all_walked(store: Store, place: Place) -> None:
     place.raw(
         "INSERT INTO runs (tenant_id, run_id, agent_id, principal_id, session_id, trace_id, authorization_mode, "
-        "status, status_reason, version, head_seq, head_hash) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
-        "WHERE i < 1200) SELECT tenant_id, 'many-' || i, agent_id, principal_id, session_id, trace_id, "
+        "status, status_reason, version, head_seq, head_hash) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 "
+        "FROM n WHERE i < 1200) SELECT tenant_id, 'many-' || i, agent_id, principal_id, session_id, trace_id, "
         "authorization_mode, status, status_reason, version, head_seq, head_hash FROM n, runs WHERE run_id = 'run-1'"
     )
     found = list(store.inspect_chains())

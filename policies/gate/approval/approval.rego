@@ -256,6 +256,7 @@ _quorum_met if {
 }
 
 _request_complete if {
+	is_array(router.contract.request_fields)
 	count(router.contract.request_fields) == count([f |
 		some f in router.contract.request_fields
 		is_string(_request_fields[f])

@@ -43,9 +43,13 @@ _failed_run := {"policy_traces_present", "memory_provenance_enforced"}
 _support_duplicate := {"duplicate_ticket_eval_passed", "idempotency_keys_present"}
 
 # In the author's order.
-_required := [place[1] | some place in sort({[control.at, name] | some name, control in router.required_controls})]
+_required := [place[1] | some place in sort(_required_places)]
 
-_blocking := [place[1] | some place in sort({[control.at, name] | some name, control in router.blocking_controls})]
+_blocking := [place[1] | some place in sort(_blocking_places)]
+
+_required_places contains [control.at, name] if some name, control in router.required_controls
+
+_blocking_places contains [control.at, name] if some name, control in router.blocking_controls
 
 default _healthy := false
 

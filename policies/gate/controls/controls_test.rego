@@ -172,7 +172,7 @@ test_drift_without_inventory if {
 }
 
 test_unhealthy_no_controls_at_all if {
-	report := _report(_sound, fixture.without(_bundles, "/triage/required_controls"))
+	report := _report(_sound, {"triage": object.remove(_bundles.triage, ["required_controls", "blocking_controls"])})
 	[report.healthy, report.required_controls, report.blocked_findings_expected] == [false, [], []]
 }
 

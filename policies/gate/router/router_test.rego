@@ -135,6 +135,7 @@ test_whole_tables_of_controls if {
 		"inventory": {"agent_id": "triage-agent"},
 		"approval_policy": {"delegation_reviewer": "manager"},
 		"required_controls": {"egress": "proxy"},
+		"blocking_controls": {"secrets": "open"},
 		# Whole or not at all: the bundle's word is not mixed with what holds without it.
 		"call_controls": {"mcp_evidence_required": true},
 		"runtime_controls": {"approval_mode": "human"},
@@ -157,6 +158,7 @@ _controlled := {"triage": object.union(fixture.bundles.triage, {
 	"inventory": {"agent_id": "triage-agent"},
 	"approval_policy": {"delegation_reviewer": "manager"},
 	"required_controls": {"egress": "proxy"},
+	"blocking_controls": {"secrets": "open"},
 	"call_controls": {"mcp_evidence_required": true},
 	"runtime_controls": {"approval_mode": "human"},
 })}
@@ -169,6 +171,7 @@ _no_controls := {
 	"inventory": {},
 	"approval_policy": {},
 	"required_controls": {},
+	"blocking_controls": {},
 	"runtime_controls": {},
 	"call_controls": {
 		"authorization_mode": "user_delegated_or_platform_owned",
@@ -202,6 +205,7 @@ _all_tables := {
 	"inventory": router.inventory,
 	"approval_policy": router.approval_policy,
 	"required_controls": router.required_controls,
+	"blocking_controls": router.blocking_controls,
 	"decisions": router.decisions,
 	"call_controls": router.call_controls,
 	"runtime_controls": router.runtime_controls,

@@ -41,6 +41,12 @@ findings contains finding.new("run_mismatch", "deny", "gate.run", "", "") if {
 	not _same_run
 }
 
+findings contains finding.new("authorization_changed", "deny", "gate.run", "", "") if {
+	not _starting
+	not router.transition
+	not _same_authorization
+}
+
 _starting if input.operation == "run_start"
 
 _running if input.state.run.status == "running"
@@ -58,6 +64,13 @@ _same_principal if {
 _same_agent if {
 	is_string(input.agent.agent_id)
 	input.state.run.agent_id == input.agent.agent_id
+}
+
+# As whom and with which scope the run acts was settled when it started; null equals null.
+_same_authorization if {
+	input.state.run.authorization_mode == input.identity.authorization_mode
+	input.state.run.delegated_principal_id == input.identity.delegated_principal_id
+	input.state.run.delegated_scope == input.identity.delegated_scope
 }
 
 _same_run if {

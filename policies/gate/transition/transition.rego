@@ -65,6 +65,11 @@ findings contains finding.new("reconciliation_not_needed", "deny", "gate.transit
 	not _reconcilable
 }
 
+findings contains finding.new("effect_binding_mismatch", "deny", "gate.transition", "", "") if {
+	_effect
+	not _effect_bound
+}
+
 findings contains finding.new("reconciliation_outcome_unknown", "deny", "gate.transition", "", "") if {
 	_effect
 	not _outcome_known
@@ -119,8 +124,16 @@ _effect if input.operation == "effect_transition"
 _by_human if {
 	input.identity.authorization_mode == "human_approved"
 	is_string(input.identity.principal_id)
-	input.identity.principal_id != input.agent.agent_id
+	trim_space(input.identity.principal_id) != ""
+	is_string(input.agent.agent_id)
+	is_string(input.state.run.principal_id)
+	not _person_is_agent
+	not _person_is_principal
 }
+
+_person_is_agent if votes.folded(input.identity.principal_id) == votes.folded(input.agent.agent_id)
+
+_person_is_principal if votes.folded(input.identity.principal_id) == votes.folded(input.state.run.principal_id)
 
 _quorum_stated if {
 	is_number(router.contract.quorum)
@@ -137,6 +150,7 @@ _bound if {
 
 _decidable if {
 	input.state.approval.status == "pending"
+	votes.all_approving
 	is_number(input.state.approval.version)
 	input.evidence.vote.decision == _decisions[input.request.transition]
 	input.evidence.vote.decision in router.contract.allowed_decisions
@@ -179,6 +193,16 @@ _outcome_known if _by_outcome[input.request.outcome]
 _reconcilable if {
 	is_number(input.state.side_effect.version)
 	_unresolved
+}
+
+# The effect is reconciled under the key and for the action it was claimed with, in the run that claimed it.
+_effect_bound if {
+	is_string(input.state.side_effect.capability)
+	is_string(input.state.side_effect.business_key)
+	is_string(input.state.side_effect.idempotency_key)
+	is_string(input.state.side_effect.action_digest)
+	is_string(input.state.side_effect.run_id)
+	input.state.side_effect.run_id == input.state.run.run_id
 }
 
 _unresolved if effect.unknown

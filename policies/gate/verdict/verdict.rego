@@ -51,7 +51,8 @@ _by_key[concat(" ", [f.code, f.rule, f.requirement, f.source, f.verdict])] := ob
 	some f in shown
 }
 
-_about_identity := {f | some f in _raised; f.code in finding.identity_codes}
+# Only the run guard says who is a stranger: a control of a bundle may have any name.
+_about_identity := {f | some f in run.findings; f.code in finding.identity_codes}
 
 _permitted if {
 	some f in _raised
@@ -71,6 +72,7 @@ else := _sound | {finding.new("finding_malformed", "deny", "gate.verdict", "", "
 _sound := {f | some f in _collected; _well_formed(f)}
 
 _well_formed(f) if {
+	object.keys(f) == {"code", "rule", "requirement", "source", "verdict"}
 	is_string(f.code)
 	is_string(f.rule)
 	is_string(f.requirement)

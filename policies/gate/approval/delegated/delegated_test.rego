@@ -56,7 +56,7 @@ test_ask_no_reviewer_with_the_role if {
 
 test_none_reviewer_has_the_role_too if _codes(fixture.ticket, _mira_audits) == set()
 
-# What does not count as an approving signature does not count here.
+# What does not count as an approving signature does not count here. Noor, who has not the role, has signed as well.
 test_ask_vote_of_the_role_broken if _misses_of_votes == set()
 
 _misses_of_votes := {[path, what, got] |
@@ -65,10 +65,27 @@ _misses_of_votes := {[path, what, got] |
 		"/state/approval/votes/0/decision": array.concat(fixture.garbage, ["rejected"]),
 		"/state/approval/votes/0/reviewer": array.concat(fixture.garbage, ["noor-manager"]),
 		"/state/approval/votes/0/key_id": fixture.garbage,
-		"/state/approval/votes": fixture.no_section,
 	}
-	some what, doc in fixture.broken(fixture.ticket, path, values)
+	some what, doc in fixture.broken(_signed_by_two, path, values)
 	got := _codes(doc, _mira_audits)
+	got != {["delegation_reviewer_missing", "require_approval"]}
+}
+
+_signed_by_two := fixture.put(fixture.ticket, "/state/approval/votes", [fixture.vote, fixture.noor])
+
+test_none_signed_by_two if _codes(_signed_by_two, _mira_audits) == set()
+
+# Too few signatures altogether: the approval guard says so.
+test_none_quorum_not_met if {
+	_codes(fixture.put(fixture.ticket, "/state/approval/votes", []), _needing_auditor) == set()
+	_codes(fixture.ticket, fixture.put(_needing_auditor, "/triage/contracts/create_ticket/quorum", 2)) == set()
+}
+
+test_ask_quorum_broken if _misses_of_quorum == set()
+
+_misses_of_quorum := {[what, got] |
+	some what, bundles in fixture.broken(_needing_auditor, "/triage/contracts/create_ticket/quorum", fixture.no_number)
+	got := _codes(fixture.ticket, bundles)
 	got != {["delegation_reviewer_missing", "require_approval"]}
 }
 

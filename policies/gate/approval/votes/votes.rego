@@ -111,10 +111,22 @@ humans(vote) := {h | h := human(vote)}
 folded(name) := lower(trim_space(name))
 
 _parties_stated if {
-	is_string(input.state.approval.requested_by)
-	is_string(input.state.approval.principal_id)
-	is_string(input.state.approval.agent_id)
-	is_string(input.state.run.authorization_mode)
+	_named(input.state.approval.requested_by)
+	_named(input.state.approval.principal_id)
+	_named(input.state.approval.agent_id)
+	_delegate_stated
+}
+
+_delegate_stated if input.state.run.authorization_mode in {"platform_owned", "human_approved"}
+
+_delegate_stated if {
+	input.state.run.authorization_mode == "user_delegated"
+	_named(input.state.run.delegated_principal_id)
+}
+
+_named(party) if {
+	is_string(party)
+	trim_space(party) != ""
 }
 
 _parties contains folded(input.state.approval.requested_by) if is_string(input.state.approval.requested_by)

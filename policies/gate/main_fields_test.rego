@@ -1,0 +1,127 @@
+package gate_test
+
+import data.gate.fixture_test as fixture
+import data.gate.verdict
+
+# Every field of a sound document, absent, null or of a wrong type: what is still allowed then is a field that no rule
+# reads, and the lists below name exactly these. A rule that stops reading a field, or starts, shows here.
+test_allow_ticket_without_a_field_that_no_rule_reads if _allowed_without("ticket") == _unread.ticket
+
+test_allow_ticket_whose_approval_mistypes_what_no_rule_reads if {
+	pointers := {pointer | some pointer, _ in _fields("ticket"); startswith(pointer, "/state/approval")}
+	_allowed_mistyped("ticket", pointers) == {pointer | some pointer in _unread.ticket; pointer in pointers}
+}
+
+test_allow_ticket_that_mistypes_what_no_rule_reads if {
+	pointers := {pointer | some pointer, _ in _fields("ticket"); not startswith(pointer, "/state/approval")}
+	_allowed_mistyped("ticket", pointers) == {pointer | some pointer in _unread.ticket; pointer in pointers}
+}
+
+test_allow_reading_without_a_field_that_no_rule_reads if _allowed_without("reading") == _unread.reading
+
+test_allow_reading_that_mistypes_what_no_rule_reads if {
+	_allowed_mistyped("reading", object.keys(_fields("reading"))) == _unread.reading
+}
+
+test_allow_voting_without_a_field_that_no_rule_reads if _allowed_without("voting") == _unread.voting
+
+test_allow_voting_that_mistypes_what_no_rule_reads if {
+	_allowed_mistyped("voting", object.keys(_fields("voting"))) == _unread.voting
+}
+
+test_allow_reconciling_without_a_field_that_no_rule_reads if _allowed_without("reconciling") == _unread.reconciling
+
+test_allow_reconciling_that_mistypes_what_no_rule_reads if {
+	_allowed_mistyped("reconciling", object.keys(_fields("reconciling"))) == _unread.reconciling
+}
+
+_allowed_without(name) := {pointer |
+	some pointer, _ in _fields(name)
+	_verdict(fixture.without(_sound[name], pointer)) == "allow"
+}
+
+_allowed_mistyped(name, pointers) := {pointer |
+	some pointer, value in _fields(name)
+	pointer in pointers
+	some wrong in _wrong(value)
+	_verdict(fixture.put(_sound[name], pointer, wrong)) == "allow"
+}
+
+_fields(name) := {pointer: value |
+	walk(_sound[name], [path, value])
+	count(path) > 0
+	pointer := concat("/", array.concat([""], [sprintf("%v", [part]) | some part in path]))
+}
+
+test_fields_of_every_sound_document_are_walked if {name: count(_fields(name)) | some name, _ in _sound} == {
+	"ticket": 92,
+	"reading": 57,
+	"voting": 62,
+	"reconciling": 41,
+}
+
+_verdict(doc) := word if {
+	word := verdict.verdict with input as doc
+		with data.gate.agents.bundle_of as fixture.bundle_of
+		with data.gate.bundles as fixture.bundles
+}
+
+_sound := {
+	"ticket": fixture.ticket,
+	"reading": fixture.reading,
+	"voting": fixture.voting,
+	"reconciling": fixture.reconciling,
+}
+
+test_allow_every_sound_document if {name: _decision(doc).verdict | some name, doc in _sound} == {
+	"ticket": "allow",
+	"reading": "allow",
+	"voting": "allow",
+	"reconciling": "allow",
+}
+
+_unread := {
+	# The digests stand for the arguments; the rest is carried for the records. An approval may serve a later run of
+	# its session.
+	"ticket": {
+		"/request/arguments", "/request/arguments/queue", "/request/arguments/title", "/state/run/version",
+		"/state/run/delegated_principal_id", "/state/versions/contract_digest", "/state/approval/run_id",
+		"/state/approval/contract_id", "/state/approval/intent_digest", "/state/side_effect/business_key",
+		"/digests/tool_definition",
+	},
+	# A reading call neither asks nor claims.
+	"reading": {
+		"/agent/environment", "/request/idempotency_key", "/request/reason", "/request/arguments",
+		"/request/arguments/queue", "/request/arguments/title", "/state/run/version",
+		"/state/run/authorization_mode", "/state/run/delegated_principal_id", "/state/versions/contract_digest",
+		"/state/approval", "/state/side_effect", "/state/idempotency", "/evidence/arguments/identified",
+		"/digests/arguments", "/digests/tool_definition",
+	},
+	# A vote is bound by the signature over approval, nonce, action and contract; the call it permits by the rest.
+	"voting": {
+		"/trace/session_id", "/state/run/status", "/state/run/principal_id", "/state/run/session_id",
+		"/state/run/version", "/state/run/delegated_principal_id", "/state/approval/contract_id",
+		"/state/approval/intent_digest", "/state/approval/session_id",
+	},
+	# An effect is reconciled though its run has ended and its capability has left the catalog.
+	"reconciling": {
+		"/trace/session_id", "/agent/environment", "/state/run/status", "/state/run/principal_id",
+		"/state/run/session_id", "/state/run/version", "/state/run/authorization_mode",
+		"/state/run/delegated_principal_id", "/state/side_effect/capability", "/state/side_effect/business_key",
+		"/state/side_effect/idempotency_key", "/state/side_effect/action_digest",
+		"/state/side_effect/lease_expires_at_ms",
+	},
+}
+
+_wrong(value) := [null, _wrong_for[type_name(value)]] if value != null
+
+# null is what is sound there; nothing else is.
+else := ["garbage", 0]
+
+_wrong_for := {
+	"string": ["garbage"],
+	"number": "50000",
+	"boolean": "true",
+	"object": ["garbage"],
+	"array": "garbage",
+}
