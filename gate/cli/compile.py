@@ -10,6 +10,7 @@ import click
 from gate.cli.options import PATH, option, output_option
 from gate.cli.rendering import cell, emit_json, visible
 from gate.compiler import Compiled, compile_bundle, differences, write
+from gate.compiler.link_cases import linked_cases, refers_to_cases
 from gate.errors import EXIT_BUNDLE_INVALID
 from gate.release import require_checked_in
 
@@ -21,6 +22,8 @@ from gate.release import require_checked_in
 def compile_command(bundle: Path, check: bool, output: str) -> None:
     """Compile BUNDLE into BUNDLE/rego, to be reviewed and checked in."""
     compiled = compile_bundle(bundle)
+    if refers_to_cases(compiled.bundle):
+        linked_cases(compiled.bundle)
     if check:
         _check(compiled, output)
         return

@@ -12,7 +12,7 @@ from gate.cli.options import PATH, engine_option, output_option
 from gate.cli.rendering import cell, emit_json, visible
 from gate.cli.sources import local_point
 from gate.compiler import compile_bundle
-from gate.documents import load_cases
+from gate.compiler.link_cases import linked_cases
 from gate.errors import EXIT_DENIED
 from gate.release import CaseResult, require_checked_in, run_cases
 
@@ -24,7 +24,7 @@ from gate.release import CaseResult, require_checked_in, run_cases
 def test(bundle: Path, engine: str | None, output: str) -> None:
     """Run BUNDLE's golden cases; exit 3 when one fails, 5 when the checked-in Rego is stale."""
     compiled = compile_bundle(bundle)
-    cases = load_cases(bundle)
+    cases = linked_cases(compiled.bundle)
     require_checked_in([compiled])
     with local_point(compiled, engine) as (name, point):
         revision = point.revision()

@@ -12,7 +12,8 @@ import click
 from gate.cli.options import PATH, output_option
 from gate.cli.rendering import cell, emit_json
 from gate.compiler import compile_bundle
-from gate.documents import load_cases
+from gate.compiler.link_cases import link_cases
+from gate.documents import load_bundle, load_cases
 from gate.errors import EXIT_BUNDLE_INVALID, BundleError, Problem
 
 _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -51,7 +52,8 @@ def _problems(bundle: Path) -> tuple[Problem, ...]:
         found.update(exc.problems)
     if bundle.is_dir():
         try:
-            load_cases(bundle)
+            cases = load_cases(bundle)
+            found.update(link_cases(load_bundle(bundle), cases))
         except BundleError as exc:
             found.update(exc.problems)
     return tuple(sorted(found))

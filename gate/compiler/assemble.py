@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from gate.canonical import digest, digest_bytes
 from gate.compiler.compile import Compiled
 from gate.compiler.emit import emit_module
-from gate.compiler.link import BUNDLE
 from gate.compiler.model import Constant, Module
+from gate.compiler.positions import BUNDLE
 from gate.documents import pointer_of as pointer
 from gate.documents import policies_dir
 from gate.errors import BundleError, Problem

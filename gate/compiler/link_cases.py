@@ -1,16 +1,16 @@
 """What the bundle says of its golden cases must hold, and which names of `controls.yaml` the gate observes by itself.
 
-Pure. Runs no case and judges no outcome; it only says which cases are meant.
+Pure but for `linked_cases`, which reads the cases. Runs no case and judges no outcome; it only says which are meant.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gate.documents import Bundle, Case, ControlsPolicy
+from gate.documents import Bundle, Case, ControlsPolicy, load_cases
 from gate.documents import pointer_of as pointer
 from gate.documents.wording import did_you_mean
-from gate.errors import Problem
+from gate.errors import BundleError, Problem
 
 CONTROLS, _CHECKPOINTS = "controls.yaml", "checkpoints.yaml"
 
@@ -29,6 +29,15 @@ def observed(name: str) -> tuple[str, str]:
 def cases_about(subject: str, cases: Sequence[Case]) -> list[Case]:
     """The golden cases that show `subject`: those whose id contains it as whole words."""
     return [case for case in cases if f"_{subject}_" in f"_{case.id}_".replace("-", "_")]
+
+
+def linked_cases(bundle: Bundle) -> tuple[Case, ...]:
+    """The golden cases of `bundle`. Raises `BundleError`, also when the bundle names a case that is not there."""
+    cases = load_cases(bundle.folder)
+    problems = link_cases(bundle, cases)
+    if problems:
+        raise BundleError(problems)
+    return cases
 
 
 def refers_to_cases(bundle: Bundle) -> bool:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from gate.compiler.link_cases import CONTROLS, named_controls, observed
-from gate.compiler.link_history import at, deprecated_rules_are_gone, lineage_leads_here
+from gate.compiler.link_history import deprecated_rules_are_gone, lineage_leads_here
+from gate.compiler.positions import at
 from gate.documents import AgentIdentity, Bundle
 from gate.documents import pointer_of as pointer
 from gate.errors import Problem

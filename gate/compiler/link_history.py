@@ -7,17 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gate.documents import Bundle, Document
+from gate.compiler.positions import at
+from gate.documents import Bundle
 from gate.documents import pointer_of as pointer
 from gate.errors import Problem
 
 _APPROVALS, _BUNDLE, _CHECKPOINTS, _POLICY = "approvals.yaml", "bundle.yaml", "checkpoints.yaml", "policy.yaml"
-
-
-def at(document: Document, *parts: str | int, key: bool = False) -> str:
-    """`file:line:col` of a value, or of its key."""
-    line, column = document.position(pointer(*parts), key=key)
-    return f"{document.file}:{line}:{column}"
 
 
 def lineage_leads_here(bundle: Bundle) -> Iterator[Problem]:

@@ -11,7 +11,6 @@ from typing import Any
 
 from gate.canonical import digest
 from gate.compiler.controls import LoweredPredicates, lower_predicates
-from gate.compiler.link import APPROVALS, BUNDLE, CATALOG, POLICY, REVIEWERS
 from gate.compiler.literal import package_name
 from gate.compiler.lower_governance import envelope_extras, governance_modules
 from gate.compiler.lower_runtime_controls import lower_runtime_controls
@@ -27,6 +26,7 @@ from gate.compiler.model import (
     NotHolds,
     StatedRule,
 )
+from gate.compiler.positions import APPROVALS, BUNDLE, CATALOG, POLICY, REVIEWERS
 from gate.documents import ApprovalContract, Bundle, Capability, Reviewer
 from gate.documents import pointer_of as pointer
 

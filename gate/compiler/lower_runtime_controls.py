@@ -16,11 +16,9 @@ from gate.documents import pointer_of as pointer
 RUNTIME = "runtime-controls.yaml"
 
 ESCALATIONS = ("classifier_uncertain", "delegate_decided", "handed_off", "session_resumed", "worker_agent")
-"""Everything `escalate_to_human_if` may list. Compiled as a truth for each, so that Rego needs no absence from a list."""
+"""All that `escalate_to_human_if` may list. Compiled to a truth for each: Rego then tests no absence from a list."""
 
-_OF_EVERY_CALL = frozenset(
-    {"authorization_mode", "mcp_evidence_required", "verifier_contract_required_for_high_risk"}
-)
+_OF_EVERY_CALL = frozenset({"authorization_mode", "mcp_evidence_required", "verifier_contract_required_for_high_risk"})
 
 
 def lower_runtime_controls(bundle: Bundle) -> Iterator[Item]:

@@ -68,6 +68,8 @@ class _Open:
     place: Place
     is_key: bool
     """The collection stands where a key belongs; what is in it is read for its problems only."""
+    name: str | int = ""
+    """Key or index under which the collection stands; empty for the root and where it cannot be used."""
     lines: dict[str, int] = field(default_factory=dict)
     """Line of each key seen so far."""
     in_value: bool = False
@@ -132,8 +134,8 @@ class _Reader:
 
     def _report_known(self, at: tuple[int, int], code: str, message: str, hint: str, condition: str, key: str) -> None:
         """As `_report`, in the words operators know for a key of this place when there are such words."""
-        path = tuple(len(one.value) if isinstance(one.value, list) else one.key or "" for one in self._stack[:-1])
-        known = seed_messages.seed_text(self._file, (*path, key), condition)
+        path = (*(one.name for one in self._stack[1:]), key)
+        known = seed_messages.seed_text(self._file, path, condition)
         if known is None:
             self._report(at, code, message, hint)
         else:
@@ -251,7 +253,8 @@ class _Reader:
             return True
         if top is None and isinstance(value, list):
             self._not_a_mapping(event)
-        self._stack.append(_Open(value, self._attach(value, event), is_key=False))
+        name: str | int = "" if top is None else len(top.value) if isinstance(top.value, list) else top.key or ""
+        self._stack.append(_Open(value, self._attach(value, event), is_key=False, name=name))
         return True
 
     def _close(self) -> None:

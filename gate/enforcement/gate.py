@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from gate.canonical import canonical_bytes, parse
 from gate.decision import ActionBlocked, Decision
 from gate.enforcement.asking import ask, refusal
 from gate.enforcement.deadline import run_with_deadline
@@ -147,11 +148,12 @@ class Gate:
         return self._tracer.decision(run, ask(self._point, run.agent_id, prepare).decision)
 
     def emit(self, run: Run, output: Any) -> Any:
-        """What of `output` may leave, asked at checkpoint output: `output` itself, or a redacted copy.
+        """What of `output` may leave, asked at checkpoint output: a copy of exactly what was decided about.
 
         `output` is a text, which predicates see as `request.text`, or a JSON object or list. Raises `ActionBlocked`
         when it may not leave, or must be redacted where nothing can be pointed at.
         """
+        output = parse(canonical_bytes(output))
         for _ in range(MAX_ROUNDS):
             request = {"text": output} if isinstance(output, str) else {"output": output}
             decision = self.check(run, "emit", request).enforce()

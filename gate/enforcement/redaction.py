@@ -20,7 +20,7 @@ def redacted(decision: Decision, value: Any) -> Any:
     """A copy of `value` as the decision's `redact` obligation wants it; `value` itself when there is nothing to blank.
 
     A pointer to nothing is met already. Raises `EvidenceError` (`obligation_undischarged`) for an obligation that
-    names no pointers and for a value that has no parts to point at.
+    names no pointers, or one that is no pointer to a part, and for a value that has no parts to point at.
     """
     obligation = decision.obligation("redact")
     if obligation is None:
@@ -28,9 +28,11 @@ def redacted(decision: Decision, value: Any) -> Any:
     pointers = obligation.get("pointers")
     if not isinstance(pointers, list) or not pointers or not isinstance(value, (dict, list)):
         raise undischarged()
+    if not all(isinstance(pointer, str) and pointer.startswith("/") for pointer in pointers):
+        raise undischarged()
     copy = parse(canonical_bytes(value))
     for pointer in pointers:
-        _blank(copy, str(pointer).split("/")[1:])
+        _blank(copy, pointer.split("/")[1:])
     return copy if copy != value else value
 
 

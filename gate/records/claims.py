@@ -16,11 +16,17 @@ from gate.records.clock import NOW, now_ms
 from gate.records.keys import EffectKey
 from gate.records.model import ApprovalStatus, Claim, Claimed, EffectStatus, RunStatus
 from gate.records.runs import LockedRun
-from gate.records.statements import InsertNew
+from gate.records.statements import InsertNew, InsertNewPair
 from gate.records.tables import APPROVAL_CONSUMPTIONS, EFFECTS, IDEMPOTENCY
 
+_LEASE_END = NOW + bindparam("lease_ms")
 _USE_KEY = InsertNew(IDEMPOTENCY, IDEMPOTENCY.c.action_digest, first_used_at_ms=NOW)
-_FIRST_ATTEMPT = InsertNew(EFFECTS, lease_expires_at_ms=NOW + bindparam("lease_ms"), updated_at_ms=NOW)
+_FIRST_ATTEMPT = InsertNewPair(
+    IDEMPOTENCY,
+    EFFECTS,
+    first_computed={"first_used_at_ms": NOW},
+    second_computed={"lease_expires_at_ms": _LEASE_END, "updated_at_ms": NOW},
+)
 
 
 def checked(claim: Claim) -> EffectKey:
@@ -51,7 +57,6 @@ def claim(tx: Connection, wanted: Claim, key: EffectKey) -> Claimed:
     run, asking_run = _locked_runs(tx, wanted)
     _check_run(run.row, wanted)
     approval = _check_approval(tx, wanted)
-    _use_idempotency_key(tx, wanted)
     effect = _take_effect(tx, wanted, key)
     now = int(effect["updated_at_ms"])
     spent = counters.spend(tx, key, effect["attempt"], counters.checked(wanted.counters), now)
@@ -111,8 +116,9 @@ def _check_approval(tx: Connection, wanted: Claim) -> RowMapping | None:
     return row
 
 
-def _use_idempotency_key(tx: Connection, wanted: Claim) -> None:
-    first = {
+def _take_effect(tx: Connection, wanted: Claim, key: EffectKey) -> RowMapping:
+    """The row of the effect, in flight, under an idempotency key that is for this action."""
+    first_use = {
         "tenant_id": wanted.tenant_id,
         "principal_id": wanted.principal_id,
         "capability": wanted.capability,
@@ -120,25 +126,6 @@ def _use_idempotency_key(tx: Connection, wanted: Claim) -> None:
         "action_digest": wanted.action_digest,
         "run_id": wanted.run_id,
     }
-    if _USE_KEY(tx, first) is not None:
-        return
-    used = effects.find_idempotency(
-        tx,
-        wanted.tenant_id,
-        principal_id=wanted.principal_id,
-        capability=wanted.capability,
-        idempotency_key=wanted.idempotency_key,
-    )
-    if used is None:
-        raise checks.contended()
-    if used.action_digest != wanted.action_digest:
-        raise checks.conflict(
-            "idempotency_conflict", "the idempotency key was used for another action", "use a new key"
-        )
-
-
-def _take_effect(tx: Connection, wanted: Claim, key: EffectKey) -> RowMapping:
-    """The row of the effect, in flight."""
     taken: dict[str, Any] = {
         "status": EffectStatus.IN_FLIGHT.value,
         "idempotency_key": wanted.idempotency_key,
@@ -155,17 +142,24 @@ def _take_effect(tx: Connection, wanted: Claim, key: EffectKey) -> RowMapping:
             **taken,
             **{"late_receipt": None, "fencing": 1, "attempt": 1, "version": 1, "lease_ms": wanted.lease_ms},
         }
-        row = _FIRST_ATTEMPT(tx, new)
-        if row is None:
-            raise _lost()
-        return row
+        first, row = _FIRST_ATTEMPT(tx, first_use, new)
+    else:
+        first, row = _USE_KEY(tx, first_use) is not None, _taken_again(tx, wanted, key, taken)
+    if not first:
+        _check_idempotency_key(tx, wanted)
+    if row is None:
+        raise checks.conflict("claim_lost", "the effect was claimed or changed by somebody else")
+    return row
+
+
+def _taken_again(tx: Connection, wanted: Claim, key: EffectKey, taken: dict[str, Any]) -> RowMapping | None:
     found = effects.locked_row(tx, key)
     if (
         found is None
         or found["version"] != wanted.effect_version
         or found["status"] != EffectStatus.FAILED_BEFORE_EFFECT
     ):
-        raise _lost()
+        return None
     again = {
         **taken,
         "lease_expires_at_ms": NOW + wanted.lease_ms,
@@ -176,6 +170,22 @@ def _take_effect(tx: Connection, wanted: Claim, key: EffectKey) -> RowMapping:
     }
     claimed = tx.execute(update(EFFECTS).where(*effects.matches(key)).values(again).returning(*EFFECTS.c))
     return claimed.mappings().one()
+
+
+def _check_idempotency_key(tx: Connection, wanted: Claim) -> None:
+    used = effects.find_idempotency(
+        tx,
+        wanted.tenant_id,
+        principal_id=wanted.principal_id,
+        capability=wanted.capability,
+        idempotency_key=wanted.idempotency_key,
+    )
+    if used is None:
+        raise checks.contended()
+    if used.action_digest != wanted.action_digest:
+        raise checks.conflict(
+            "idempotency_conflict", "the idempotency key was used for another action", "use a new key"
+        )
 
 
 def _consume(tx: Connection, wanted: Claim, fencing: int, now: int) -> None:
@@ -191,7 +201,3 @@ def _consume(tx: Connection, wanted: Claim, fencing: int, now: int) -> None:
             consumed_at_ms=now,
         )
     )
-
-
-def _lost() -> Exception:
-    return checks.conflict("claim_lost", "the effect was claimed or changed by somebody else")

@@ -153,13 +153,14 @@ def matches(key: EffectKey) -> tuple[Any, ...]:
 
 def record(row: RowMapping) -> EffectRecord:
     """The row as a value."""
-    fields = {k: v for k, v in row.items() if k != "updated_at_ms"}
+    fields = {column: row[column] for column in _FIELDS}
     fields["status"] = EffectStatus(row["status"])
     for column in ("receipt", "late_receipt"):
         fields[column] = None if row[column] is None else canonical.parse(row[column])
     return EffectRecord(**fields)
 
 
+_FIELDS = tuple(EffectRecord.__dataclass_fields__)
 _RECONCILE = "find out what happened, then `gate effects reconcile`"
 
 

@@ -15,7 +15,7 @@ from gate.errors import InputError, StoreError
 from gate.records import checks
 from gate.records.clock import now_ms
 from gate.records.model import RUN_MOVES, Event, RunRecord, RunStatus
-from gate.records.statements import InsertNew
+from gate.records.statements import InsertAndUpdate, InsertNew
 from gate.records.tables import EVENTS, RUNS
 
 GENESIS = "sha256:" + "0" * 64
@@ -28,11 +28,11 @@ MAX_EVENT_BYTES = 16_384
 _READ = select(RUNS).where(RUNS.c.tenant_id == bindparam("tenant"), RUNS.c.run_id == bindparam("run"))
 _LOCK = _READ.with_for_update()
 _INSERT = InsertNew(RUNS)
-_ADD = insert(EVENTS)
-_SET_HEAD = (
+_APPEND = InsertAndUpdate(
+    insert(EVENTS).values({column.name: bindparam(f"new_{column.name}") for column in EVENTS.c}),
     update(RUNS)
-    .where(RUNS.c.tenant_id == bindparam("tenant"), RUNS.c.run_id == bindparam("run"))
-    .values(head_seq=bindparam("seq"), head_hash=bindparam("hash"))
+    .where(RUNS.c.tenant_id == bindparam("new_tenant_id"), RUNS.c.run_id == bindparam("new_run_id"))
+    .values(head_seq=bindparam("new_seq"), head_hash=bindparam("new_hash")),
 )
 
 
@@ -73,10 +73,9 @@ class LockedRun:
             "at_ms": now_ms(self._tx) if at_ms is None else at_ms,
         }
         new_hash = canonical.digest({**link, "payload": seen})
-        self._tx.execute(_ADD, {**link, "hash": new_hash, "payload": text})
+        row = {**link, "hash": new_hash, "payload": text}
+        _APPEND(self._tx, {f"new_{column}": value for column, value in row.items()})
         self._seq, self._hash = self._seq + 1, new_hash
-        key = {"tenant": self.row["tenant_id"], "run": self.row["run_id"]}
-        self._tx.execute(_SET_HEAD, {**key, "seq": self._seq, "hash": self._hash})
         return Event(**link, hash=new_hash, payload=seen)
 
 

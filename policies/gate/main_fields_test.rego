@@ -54,10 +54,10 @@ _fields(name) := {pointer: value |
 }
 
 test_fields_of_every_sound_document_are_walked if {name: count(_fields(name)) | some name, _ in _sound} == {
-	"ticket": 92,
-	"reading": 57,
-	"voting": 62,
-	"reconciling": 41,
+	"ticket": 93,
+	"reading": 58,
+	"voting": 63,
+	"reconciling": 43,
 }
 
 _verdict(doc) := word if {
@@ -85,31 +85,27 @@ _unread := {
 	# its session.
 	"ticket": {
 		"/request/arguments", "/request/arguments/queue", "/request/arguments/title", "/state/run/version",
-		"/state/run/delegated_principal_id", "/state/versions/contract_digest", "/state/approval/run_id",
-		"/state/approval/contract_id", "/state/approval/intent_digest", "/state/side_effect/business_key",
-		"/digests/tool_definition",
+		"/state/versions/contract_digest", "/state/approval/run_id", "/state/approval/contract_id",
+		"/state/approval/intent_digest", "/state/side_effect/business_key", "/digests/tool_definition",
 	},
 	# A reading call neither asks nor claims.
 	"reading": {
 		"/agent/environment", "/request/idempotency_key", "/request/reason", "/request/arguments",
 		"/request/arguments/queue", "/request/arguments/title", "/state/run/version",
-		"/state/run/authorization_mode", "/state/run/delegated_principal_id", "/state/versions/contract_digest",
-		"/state/approval", "/state/side_effect", "/state/idempotency", "/evidence/arguments/identified",
-		"/digests/arguments", "/digests/tool_definition",
+		"/state/versions/contract_digest", "/state/approval", "/state/side_effect", "/state/idempotency",
+		"/evidence/arguments/identified", "/digests/arguments", "/digests/tool_definition",
 	},
 	# A vote is bound by the signature over approval, nonce, action and contract; the call it permits by the rest.
 	"voting": {
-		"/trace/session_id", "/state/run/status", "/state/run/principal_id", "/state/run/session_id",
-		"/state/run/version", "/state/run/delegated_principal_id", "/state/approval/contract_id",
-		"/state/approval/intent_digest", "/state/approval/session_id",
+		"/trace/session_id", "/state/run/status", "/state/run/session_id", "/state/run/version",
+		"/state/run/delegated_scope", "/state/approval/contract_id", "/state/approval/intent_digest",
+		"/state/approval/session_id",
 	},
 	# An effect is reconciled though its run has ended and its capability has left the catalog.
 	"reconciling": {
-		"/trace/session_id", "/agent/environment", "/state/run/status", "/state/run/principal_id",
-		"/state/run/session_id", "/state/run/version", "/state/run/authorization_mode",
-		"/state/run/delegated_principal_id", "/state/side_effect/capability", "/state/side_effect/business_key",
-		"/state/side_effect/idempotency_key", "/state/side_effect/action_digest",
-		"/state/side_effect/lease_expires_at_ms",
+		"/trace/session_id", "/agent/environment", "/state/run/status", "/state/run/session_id",
+		"/state/run/version", "/state/run/authorization_mode", "/state/run/delegated_principal_id",
+		"/state/run/delegated_scope", "/state/side_effect/lease_expires_at_ms",
 	},
 }
 

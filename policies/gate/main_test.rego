@@ -220,6 +220,24 @@ _misses_of_alike := {[name, value, group] |
 	_verdict(doc) == "allow"
 }
 
+# Who calls as nobody in particular is not permitted because the run acts as nobody in particular, too.
+test_deny_call_whose_authorization_is_alike_but_none if _misses_of_authorization == set()
+
+_misses_of_authorization := {[name, field, value, got] |
+	some name in ["ticket", "reading"]
+	some field, values in {
+		"authorization_mode": fixture.garbage,
+		"delegated_principal_id": fixture.no_text,
+		"delegated_scope": fixture.no_text,
+	}
+	some value in values
+	got := _verdict(object.union(_sound[name], {
+		"identity": {field: value},
+		"state": {"run": {field: value}},
+	}))
+	got == "allow"
+}
+
 _has(doc, path) if object.get(doc, array.slice(split(path, "/"), 1, 9), "absent") != "absent"
 
 _bindings := [

@@ -68,7 +68,7 @@ REFUSED = [
         "control_redact_misplaced",
         6,
     ),
-    ((control(action="require_approval"),), "approval_contract_missing", 6),
+    ((control(action="require_approval", applies_to="[run_read]"),), "control_capability_unknown", 4),
     (
         (control("exists request.text", checkpoint="output", applies_to="[create_ticket]", action="require_approval"),),
         "control_approval_misplaced",
@@ -110,11 +110,9 @@ def test_when_of_a_denied_capability_is_refused(tmp_path: Path) -> None:
 def decide(folder: Path, arguments: Any, **request: Any) -> Any:
     compiled = compile_bundle(folder)
     document = support.call(compiled, "search_docs")
-    state = {**document["state"], "rejection": {"approval_id": None, "intent_digest": None}}
-    state["run"] = {**state["run"], "run_id": "run-1", "authorization_mode": "platform_owned"}
     asked = {"capability": "search_docs", "arguments": arguments, **request}
     point = support.embedded(compiled)
-    return point.decide(copy.deepcopy({**document, "request": asked, "state": state})).decision
+    return point.decide(copy.deepcopy({**document, "request": asked})).decision
 
 
 SEARCH = ("capabilities.yaml", "query: {type: string, description: what to look for}", "{}")
@@ -235,7 +233,77 @@ def test_control_of_every_capability_leaves_listing_alone(tmp_path: Path) -> Non
     compiled = compile_bundle(folder)
     point = support.embedded(compiled)
     document = support.call(compiled, "search_docs")
-    state = {**document["state"], "run": {**document["state"]["run"], "run_id": "run-1"}}
-    listing = {**document, "operation": "list_tools", "request": {}, "state": state}
+    listing = {**document, "operation": "list_tools", "request": {}}
     assert point.decide(listing).decision.codes == ("operation_allowed",)
-    assert "a_requirement" in point.decide({**document, "state": state}).decision.codes
+    assert "a_requirement" in point.decide(document).decision.codes
+
+
+def test_b9_an_approval_asked_for_on_a_condition_is_asked_for_only_then(tmp_path: Path) -> None:
+    # The policy allows the ticket; the control wants an approval of long titles alone.
+    folder = bundle(
+        tmp_path,
+        control(
+            'arguments.title matches "^.{20,}$"',
+            name="long_title",
+            applies_to="[create_ticket]",
+            action="require_approval",
+        ),
+        edits=(
+            (
+                "policy.yaml",
+                "create_ticket:\n      decision: approval_required\n      approver: manager",
+                "create_ticket:\n      decision: allow",
+            ),
+            ("capabilities.yaml", "approval: manager", "approval: none"),
+        ),
+    )
+    compiled = compile_bundle(folder)
+    point = support.embedded(compiled)
+    short, long = (_ticket(compiled, title) for title in ("short", "x" * 20))
+    assert point.decide(short).decision.codes == ("configured_allow",)
+    assert [o["type"] for o in point.decide(short).decision.obligations] == ["claim_effect"]
+    asked = point.decide(long).decision
+    assert (str(asked.verdict), asked.codes) == (
+        "require_approval",
+        ("approval_missing", "configured_allow", "long_title"),
+    )
+    assert asked.obligation("request_approval") is not None
+    rejected = {**long, "state": {**long["state"], "rejection": {"approval_id": "apr-1", "intent_digest": "sha256:x"}}}
+    assert "approval_rejected" in point.decide(rejected).decision.codes
+    # The title was shortened after the rejection of the same intent: the rejection stands (B9).
+    shortened = {**rejected, "request": short["request"]}
+    assert str(point.decide(shortened).decision.verdict) == "deny"
+
+
+def _ticket(compiled: Any, title: str) -> dict[str, Any]:
+    document = support.call(compiled, "create_ticket")
+    document["request"] |= {"arguments": {"queue": "support", "title": title}, "idempotency_key": "k", "reason": "r"}
+    document["evidence"]["arguments"]["identified"] = True
+    document["state"] |= {
+        "approval": None,
+        "side_effect": {"status": "not_started"},
+        "idempotency": {"idempotency_key": None, "action_digest": None},
+    }
+    return document
+
+
+@pytest.mark.parametrize(
+    ("edits", "codes"),
+    [
+        (
+            (("policy.yaml", "decision: approval_required\n      approver: manager", "decision: allow"),),
+            ["approval_bypassed"],
+        ),
+        (
+            (
+                ("policy.yaml", "decision: approval_required\n      approver: manager", "decision: allow"),
+                ("capabilities.yaml", "approval: manager", "approval: none"),
+            ),
+            ["contract_unused"],
+        ),
+    ],
+)
+def test_an_approval_nobody_asks_for_is_refused(tmp_path: Path, edits: Any, codes: list[str]) -> None:
+    with pytest.raises(BundleError) as caught:
+        compile_bundle(bundle(tmp_path, control(), edits=edits))
+    assert [p.code for p in caught.value.problems] == codes

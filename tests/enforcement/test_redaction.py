@@ -49,7 +49,10 @@ def test_redacted_value_without_parts_cannot_be_discharged(value: Any) -> None:
 
 
 def test_redacted_obligation_without_pointers_cannot_be_discharged() -> None:
-    for obligation in ({"type": "redact"}, {"type": "redact", "pointers": []}, {"type": "redact", "pointers": "/a"}):
+    for obligation in (
+        {"type": "redact"},
+        *({"type": "redact", "pointers": pointers} for pointers in ([], "/a", [""], ["a"], [5], [None], ["/a", "a"])),
+    ):
         decision = Decision(Verdict.ALLOW, (), obligations=(obligation,))
         with pytest.raises(EvidenceError):
             redacted(decision, {"a": 1})

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from enforcement_support import (
     KEYS,
-    PRINCIPAL,
     TENANT,
     TICKET,
     UNLISTED,
@@ -24,7 +23,6 @@ from gate.canonical import digest
 from gate.decision import ActionBlocked
 from gate.enforcement.gate import system_clock_ms
 from gate.errors import InputError
-from gate.evidence import Identity
 from gate.records import ApprovalRecord, RunStatus, StoredVote, VoteDecision
 
 CREATE = ("configured_with_approval",)
@@ -337,20 +335,3 @@ def test_vote_on_an_approval_of_another_tenant_finds_none(world: World) -> None:
         world.gate.reviews.vote("globex", approval.approval_id, vote_on(approval), decision="approved", reviewer="mira")
 
     assert refused.value.code == "approval_unknown"
-
-
-def test_vote_by_whom_the_run_acts_for_is_refused(world: World) -> None:
-    run = world.start(
-        identity=Identity(
-            tenant_id=TENANT,
-            principal_id="svc-agent",
-            authorization_mode="user_delegated",
-            delegated_principal_id=f" {PRINCIPAL.upper()} ",
-            delegated_scope="tickets:create",
-        )
-    )
-    approval = world.ask(run=run)
-
-    outcome = world.hand_in(approval, by("self")(approval))
-
-    assert "approval_self_approved" in outcome.codes

@@ -220,6 +220,7 @@ def test_effect_is_found_by_its_business_key(builder: EvidenceBuilder, store: St
         "action_digest": action.action_digest,
         "lease_expires_at_ms": claimed.effect.lease_expires_at_ms,
         "attempt": 1,
+        "run_id": "run-1",
         "version": 1,
     }
     assert prepared(builder).document["state"]["idempotency"] == {

@@ -154,9 +154,10 @@ _traced contains case.id if {
 	count([rule | some rule in case.rules; trim_space(rule) != ""]) == count(case.rules)
 }
 
-default _has_drift := true
-
-_has_drift := false if count(array.concat(_missing_from_catalog, _missing_from_inventory)) == 0
+_has_drift := false if {
+	count(_missing_from_catalog) == 0
+	count(_missing_from_inventory) == 0
+} else := true
 
 _drift_finding := [name | some name in ["inventory_drift_present"]; _has_drift]
 

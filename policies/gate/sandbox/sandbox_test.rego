@@ -108,9 +108,11 @@ _misses_of_pairs := {[field, most, stated, got] |
 	some j, stated in levels
 	bundles := controls.having(concat("/", ["sandbox_profile_contract", field]), most)
 	doc := fixture.put(fixture.put(_sound, "/evidence/sandbox/shell", "none"), concat("/", ["/evidence/sandbox", field]), stated)
-	got := _codes(doc, bundles) == set()
-	got != j <= i
+	got := _codes(doc, bundles)
+	got != _owed_openness[j <= i]
 }
+
+_owed_openness := {true: set(), false: {"sandbox_profile_mismatch"}}
 
 _codes(doc, bundles) := {f.code |
 	some f in sandbox.findings with input as doc

@@ -5,10 +5,6 @@ import data.gate.transition
 
 test_none_sound_reconciling if _codes(fixture.reconciling) == set()
 
-test_deny_agent_is_the_person if {
-	_codes(fixture.put(fixture.reconciling, "/identity/principal_id", "triage-agent")) == {"transition_not_by_human"}
-}
-
 test_deny_each_field_of_a_reconciliation_broken if _misses_of_reconciling == set()
 
 _misses_of_reconciling := {[path, what, got] |
@@ -27,7 +23,10 @@ _owed_by_reconciling := {
 		"values": array.concat(fixture.garbage, ["COMMITTED", "failed_before_effect"]),
 		"codes": {"reconciliation_outcome_unknown"},
 	},
-	"/state/side_effect": {"values": fixture.no_section, "codes": {"reconciliation_not_needed"}},
+	"/state/side_effect": {
+		"values": fixture.no_section,
+		"codes": {"reconciliation_not_needed", "effect_binding_mismatch"},
+	},
 	"/state/side_effect/status": {
 		"values": array.concat(
 			fixture.garbage,
@@ -41,7 +40,13 @@ _owed_by_reconciling := {
 		"values": array.concat(fixture.garbage, ["platform_owned", "user_delegated"]),
 		"codes": {"transition_not_by_human"},
 	},
-	"/identity/principal_id": {"values": fixture.no_string, "codes": {"transition_not_by_human"}},
+	"/identity/principal_id": {"values": _nobody, "codes": {"transition_not_by_human"}},
+	"/agent/agent_id": {"values": fixture.no_string, "codes": {"transition_not_by_human"}},
+	"/state/run/principal_id": {"values": fixture.no_string, "codes": {"transition_not_by_human"}},
+	"/state/run": {
+		"values": fixture.no_section,
+		"codes": {"effect_binding_mismatch", "transition_not_by_human"},
+	},
 	"/evidence": {
 		"values": fixture.no_section,
 		"codes": {"reconciliation_evidence_missing", "reconciliation_owner_not_fenced"},
@@ -54,6 +59,34 @@ _owed_by_reconciling := {
 		"values": fixture.no_true,
 		"codes": {"reconciliation_owner_not_fenced"},
 	},
+}
+
+# Under the key and for the action it was claimed with, in the run that claimed it.
+test_deny_effect_that_does_not_say_what_it_is if _misses_of_effect == set()
+
+_misses_of_effect := {[path, what, got] |
+	some path, values in {
+		"/state/side_effect/capability": fixture.no_string,
+		"/state/side_effect/business_key": fixture.no_string,
+		"/state/side_effect/idempotency_key": fixture.no_string,
+		"/state/side_effect/action_digest": fixture.no_string,
+		"/state/side_effect/run_id": array.concat(fixture.garbage, ["run-9", "RUN-1", "run-1 "]),
+		"/state/run/run_id": array.concat(fixture.garbage, ["run-9"]),
+	}
+	some outcome in ["committed", "not_committed", "partial"]
+	stated := fixture.put(fixture.reconciling, "/request/outcome", outcome)
+	some what, doc in fixture.broken(stated, path, values)
+	got := _codes(doc)
+	got != {"effect_binding_mismatch"}
+}
+
+test_deny_effect_of_a_run_alike_but_no_string if _misses_of_run == set()
+
+_misses_of_run := {[value, got] |
+	some value in fixture.no_string
+	alike := fixture.put(fixture.reconciling, "/state/side_effect/run_id", value)
+	got := _codes(fixture.put(alike, "/state/run/run_id", value))
+	got != {"effect_binding_mismatch"}
 }
 
 test_none_outcomes_that_need_no_fence if _misses_of_fence == set()

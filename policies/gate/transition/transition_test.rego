@@ -18,8 +18,8 @@ test_deny_transitions_without_anything if {
 		"approval_reviewer_invalid", "approval_self_approved", "approval_vote_repeated",
 	}
 	_codes({"operation": "effect_transition"}) == {
-		"transition_not_by_human", "reconciliation_not_needed", "reconciliation_outcome_unknown",
-		"reconciliation_evidence_missing", "reconciliation_owner_not_fenced",
+		"transition_not_by_human", "effect_binding_mismatch", "reconciliation_not_needed",
+		"reconciliation_outcome_unknown", "reconciliation_evidence_missing", "reconciliation_owner_not_fenced",
 	}
 }
 
@@ -76,20 +76,21 @@ _owed := {
 	"/state/approval/version": {"values": fixture.no_number, "codes": {"transition_not_allowed"}},
 }
 
-test_deny_agent_broken if _misses_of_agent == set()
+test_deny_agent_another if _misses_of_agent == set()
 
 _misses_of_agent := {[value, got] |
-	some value in fixture.garbage
+	some value in ["", " \t\n", "garbage"]
 	got := _codes(fixture.put(fixture.voting, "/agent/agent_id", value))
 	got != {"approval_binding_mismatch"} | _no_contract
 }
 
 # Without an agent nobody can be told from it.
-test_deny_agent_absent if {
-	_codes(fixture.without(fixture.voting, "/agent/agent_id")) == {
-		"approval_binding_mismatch",
-		"transition_not_by_human",
-	} | _no_contract
+test_deny_agent_unstated if _misses_of_unstated_agent == set()
+
+_misses_of_unstated_agent := {[what, got] |
+	some what, doc in fixture.broken(fixture.voting, "/agent/agent_id", fixture.no_string)
+	got := _codes(doc)
+	got != {"approval_binding_mismatch", "transition_not_by_human"} | _no_contract
 }
 
 test_deny_binding_broken if _misses_in(_owed_by_binding) == set()
@@ -122,22 +123,23 @@ _owed_by_binding := {
 
 # Whoever is not stated could be anybody, so that nobody is independent of him.
 _owed_by_party := {
-	"/state/approval/requested_by": {"values": fixture.no_string, "codes": {"approval_self_approved"}},
-	"/state/approval/principal_id": {"values": fixture.no_string, "codes": {"approval_self_approved"}},
+	"/state/approval/requested_by": {"values": fixture.no_text, "codes": {"approval_self_approved"}},
+	"/state/approval/principal_id": {"values": fixture.no_text, "codes": {"approval_self_approved"}},
 	"/state/approval/agent_id": {
-		"values": fixture.no_string,
+		"values": fixture.no_text,
 		"codes": {"approval_binding_mismatch", "approval_self_approved"},
 	},
-	"/state/run/authorization_mode": {"values": fixture.no_string, "codes": {"approval_self_approved"}},
+	"/state/run/authorization_mode": {"values": fixture.garbage, "codes": {"approval_self_approved"}},
+	"/state/run/delegated_principal_id": {"values": fixture.no_text, "codes": {"approval_self_approved"}},
 	"/state/run": {
 		"values": fixture.no_section,
-		"codes": {"approval_binding_mismatch", "approval_self_approved"},
+		"codes": {"approval_binding_mismatch", "approval_self_approved", "transition_not_by_human"},
 	},
 }
 
 _owed_by_votes := {"/state/approval/votes": {
 	"values": [null, true, 5, "garbage", {}, [null], [{}], ["garbage"], [[]]],
-	"codes": {"approval_vote_repeated"},
+	"codes": {"approval_vote_repeated", "transition_not_allowed"},
 }}
 
 _owed_by_person := {
@@ -145,14 +147,39 @@ _owed_by_person := {
 		"values": array.concat(fixture.garbage, ["platform_owned", "user_delegated", "HUMAN_APPROVED"]),
 		"codes": {"transition_not_by_human"},
 	},
-	"/identity/principal_id": {
-		"values": array.concat(fixture.no_string, ["triage-agent"]),
-		"codes": {"transition_not_by_human"},
-	},
+	"/identity/principal_id": {"values": _nobody, "codes": {"transition_not_by_human"}},
+	# Without a principal nobody can be told from him.
+	"/state/run/principal_id": {"values": fixture.no_string, "codes": {"transition_not_by_human"}},
 	"/identity": {
 		"values": fixture.no_section,
 		"codes": {"approval_binding_mismatch", "transition_not_by_human"},
 	},
+}
+
+# No person at all, the agent, and the principal of the run, under any spelling.
+_nobody := array.concat(fixture.no_text, [
+	"triage-agent", "Triage-Agent", "triage-agent ", "\tTRIAGE-AGENT\n",
+	"user-42", "USER-42", " User-42 ",
+])
+
+# One rejection stands, so a record that holds one is decided, whatever its status says.
+test_deny_vote_after_a_rejecting_one if {
+	rejecting := object.union(fixture.noor, {"decision": "rejected"})
+	rejected := fixture.put(fixture.voting, "/state/approval/votes", [rejecting])
+	_codes(rejected) == {"transition_not_allowed"}
+	_codes_in(rejected, _quorum_of_two) == {"transition_not_allowed"}
+	_codes(object.union(rejected, {
+		"request": {"transition": "reject"},
+		"evidence": {"vote": {"decision": "rejected"}},
+	})) == {"transition_not_allowed"}
+}
+
+test_deny_vote_after_one_of_no_decision if _misses_of_undecided == set()
+
+_misses_of_undecided := {[what, got] |
+	some what, doc in fixture.broken(_second_vote, "/state/approval/votes/0/decision", fixture.garbage)
+	got := _codes_in(doc, _quorum_of_two)
+	got != {"transition_not_allowed"}
 }
 
 # Whose earlier votes do not hold, his second one cannot be told from a first.

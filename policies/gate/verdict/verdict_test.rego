@@ -78,11 +78,14 @@ _misses_of_malformed_alone := {[f, got] |
 	got != ["deny", ["finding_malformed"]]
 }
 
-_malformed := {"a string", null, true, 5, ["deny"], {}, []} | {f |
+_malformed := ({"a string", null, true, 5, ["deny"], {}, []} | {f |
 	some verdict in ["deny", "allow"]
 	sound := finding.new("x", verdict, "r", "q", "s")
 	some field in ["code", "verdict", "rule", "requirement", "source"]
 	some _, f in fixture.broken(sound, concat("/", ["", field]), fixture.no_string)
+}) | {f |
+	some extra in ["extra", "remedy", "Code", ""]
+	f := object.union(fixture.permit, {extra: "1"})
 }
 
 test_deny_malformed_findings_are_one_reason if {
@@ -113,6 +116,36 @@ test_deny_malformed_mismatch_makes_no_stranger if {
 	_view(fixture.reading, {fixture.permit, {"code": "tenant_mismatch", "verdict": "deny"}}) == {
 		"verdict": "deny",
 		"codes": ["configured_allow", "finding_malformed"],
+		"flags": set(),
+	}
+}
+
+# Only the run guard says who is a stranger: what the bundle raises under such a name hides nothing.
+test_deny_finding_named_like_a_mismatch_hides_nothing if _misses_of_named == set()
+
+_misses_of_named := {[code, word, got] |
+	some code in finding.identity_codes
+	some word in finding.precedence
+	stopped := fixture.put(fixture.reading, "/state/run/status", "stopped")
+	got := _view(stopped, {finding.new(code, word, "r", "q", "s"), fixture.permit})
+	got != {"verdict": "deny", "codes": sort([code, "configured_allow", "run_not_running"]), "flags": set()}
+}
+
+test_deny_demand_named_like_a_mismatch_hides_nothing if _misses_of_demanded == set()
+
+_misses_of_demanded := {[code, got] |
+	some code in finding.identity_codes
+	refused := finding.new("configured_deny", "deny", "r", "q", "s")
+	got := _view_in(
+		fixture.put(fixture.ticket, "/state/approval", null),
+		object.union(fixture.bundles, {"triage": {
+			"demands": {finding.new(code, "require_approval", "control.tool_execution", "c", "s")},
+			"findings": {fixture.permit, refused},
+		}}),
+	)
+	got != {
+		"verdict": "deny",
+		"codes": sort(["approval_missing", code, "configured_allow", "configured_deny"]),
 		"flags": set(),
 	}
 }
@@ -200,10 +233,12 @@ _misses_of_guards := {[name, got] |
 	got != heard[1]
 }
 
-_view(doc, findings) := view if {
+_view(doc, findings) := _view_in(doc, fixture.put(fixture.bundles, "/triage/findings", findings))
+
+_view_in(doc, bundles) := view if {
 	view := _whole_view with input as doc
 		with data.gate.agents.bundle_of as fixture.bundle_of
-		with data.gate.bundles as fixture.put(fixture.bundles, "/triage/findings", findings)
+		with data.gate.bundles as bundles
 }
 
 _whole_view := {

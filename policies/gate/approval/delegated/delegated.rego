@@ -52,8 +52,6 @@ _call_reviewed if {
 	count(votes.approving) < router.contract.quorum
 }
 
-_call_reviewed if is_null(input.state.approval)
-
 _call_reviewed if {
 	input.state.approval.status in {"pending", "rejected", "expired", "revoked", "consumed", "cancelled"}
 }
