@@ -1,4 +1,4 @@
-"""Agent, controls, approval defaults, lineage and golden cases against the rest of the bundle; and what they compile to."""
+"""Agent, controls, approval defaults, lineage and golden cases against the rest of the bundle, and compiled."""
 
 from __future__ import annotations
 
@@ -58,10 +58,6 @@ SECOND_REVIEWER = """\
 # One sound bundle broken in one place: (code, file, line, column, place named by the hint), edits.
 Edit = tuple[str, str, str]
 BROKEN: list[tuple[tuple[str, str, int, int, str], list[Edit]]] = [
-    (
-        ("agent_not_in_bundle", "agent.yaml", 2, 7, "bundle.yaml:6:16"),
-        [("agent.yaml", "id: support-triage-ref\n  d", "id: another\n  d")],
-    ),
     (
         ("agent_without_inventory", "bundle.yaml", 6, 37, "agent.yaml:2:7"),
         [("bundle.yaml", "[support-triage-ref]", "[support-triage-ref, another]")],
@@ -152,6 +148,15 @@ def test_disagreement_has_its_code_and_names_both_places(
     assert f"{tmp_path / 'triage'}/{expected[4]}" in hint
 
 
+def test_agent_outside_the_bundle_leaves_the_bundles_own_agent_without_inventory(tmp_path: Path) -> None:
+    documents = governed(("agent.yaml", "id: support-triage-ref\n", "id: another\n"))
+    own, other = problems_of(tmp_path / "triage", documents)
+    assert own[:4] == ("agent_not_in_bundle", "agent.yaml", 2, 7)
+    assert "/bundle.yaml:6:16" in own[4]
+    assert other[:4] == ("agent_without_inventory", "bundle.yaml", 6, 17)
+    assert "/agent.yaml:2:7" in other[4]
+
+
 def test_sound_governed_bundle_links(tmp_path: Path) -> None:
     assert compile_bundle(put(tmp_path / "triage", governed())).bundle.agent is not None
 
@@ -163,7 +168,10 @@ def test_sound_governed_bundle_links(tmp_path: Path) -> None:
         ("subagent_inheritance: denied_by_default", None),
         ("on_scope_revoked: cancel_run", "authorization: {on_authorization_revoke: refuse}"),
         ("on_scope_revoked: cancel_or_reapprove", "authorization: {on_authorization_revoke: reauthorize}"),
-        ("subagent_inheritance: explicit_only", "orchestration: {worker_inheritance_policy: explicit_only}"),
+        (
+            "subagent_inheritance: explicit_only",
+            "orchestration: {worker_inheritance_policy: explicit_only, worker_capability_subset: [search_docs]}",
+        ),
     ],
 )
 def test_word_about_delegation_that_runtime_controls_carry_out_links(
@@ -245,18 +253,17 @@ def test_audit_fields_are_part_of_what_a_reviewer_signs(tmp_path: Path) -> None:
         )
     }
     assert len(set(digests.values())) == 2
-    plain = contract_digest(compiled(tmp_path / "plain" / "triage"))
-    # A contract that keeps nothing signs as before the field was known.
-    assert plain == "sha256:" + plain.removeprefix("sha256:")
-    assert '"audit_fields"' not in compiled(tmp_path / "plain2" / "triage").rego["approvals.rego"]
+    # Left out it stays out, so that the approvals of a contract that keeps nothing go on holding.
+    assert '"audit_fields"' not in compiled(tmp_path / "plain" / "triage").rego["approvals.rego"]
 
 
-def test_call_outside_the_inventory_of_the_served_bundle_is_refused(tmp_path: Path) -> None:
+def test_agent_cannot_act_for_its_own_principal(tmp_path: Path) -> None:
     result = compile_bundle(put(tmp_path / "triage", governed()))
-    assert decided(result, call(result, "search_docs"))[0] == "allow"
-    assert decided(result, call(result, "search_docs", identity=acting_as("svc-support-triage-ref")))[1] == [
-        "principal_mismatch"
-    ]
+    document = call(result, "search_docs")
+    assert decided(result, document) == ("allow", ["configured_allow"])
+    for section in (document["identity"], document["state"]["run"]):
+        section |= {"principal_id": "svc-support-triage-ref", "delegated_principal_id": "svc-support-triage-ref"}
+    assert decided(result, document) == ("deny", ["configured_allow", "runtime_principal_delegated"])
 
 
 def test_controls_compile_to_one_rule_each_with_its_source(tmp_path: Path) -> None:
@@ -340,10 +347,6 @@ def test_bundle_that_names_no_case_needs_none(tmp_path: Path) -> None:
 
 def case(name: str) -> Case:
     return Case(id=name, title=name, document={}, expect_verdict="allow", expect_reasons=(), file=f"{name}.yaml")
-
-
-def acting_as(principal: str) -> dict[str, Any]:
-    return {"tenant_id": "acme", "principal_id": principal, "authorization_mode": "platform_owned"}
 
 
 def rego_of(tmp_path: Path, documents: dict[str, str], file: str) -> str:

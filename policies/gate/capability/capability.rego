@@ -81,7 +81,10 @@ _network_allowed if router.capability.network_access in router.bundle.allow_netw
 
 _egress_stated if router.capability.network_access == "none"
 
-_egress_stated if count(router.capability.allowed_egress) > 0
+_egress_stated if {
+	is_array(router.capability.allowed_egress)
+	count(router.capability.allowed_egress) > 0
+}
 
 _facts_current if {
 	input.state.versions.bundle_version == router.bundle.version

@@ -98,7 +98,7 @@ _owed_by_catalog := {
 		"values": [null, true, 5, "restricted", [], ["brokered"], {}],
 		"codes": {"network_access_not_allowed"},
 	},
-	"catalog/search_docs/allowed_egress": {"values": [true, 5, "", [], {}], "codes": {"egress_policy_missing"}},
+	"catalog/search_docs/allowed_egress": {"values": [null, true, 5, "", "garbage", [], {}, {"docs.internal": true}], "codes": {"egress_policy_missing"}},
 	"catalog/search_docs/arguments_digest": {"values": fixture.garbage, "codes": {"arguments_invalid"}},
 	"catalog/search_docs/idempotency_key_required": {"values": [null, true, 0, "", "false", [], {}], "codes": {"idempotency_key_missing"}},
 }

@@ -66,10 +66,10 @@ test_deny_effect_that_does_not_say_what_it_is if _misses_of_effect == set()
 
 _misses_of_effect := {[path, what, got] |
 	some path, values in {
-		"/state/side_effect/capability": fixture.no_string,
-		"/state/side_effect/business_key": fixture.no_string,
-		"/state/side_effect/idempotency_key": fixture.no_string,
-		"/state/side_effect/action_digest": fixture.no_string,
+		"/state/side_effect/capability": fixture.no_text,
+		"/state/side_effect/business_key": fixture.no_text,
+		"/state/side_effect/idempotency_key": fixture.no_text,
+		"/state/side_effect/action_digest": fixture.no_text,
 		"/state/side_effect/run_id": array.concat(fixture.garbage, ["run-9", "RUN-1", "run-1 "]),
 		"/state/run/run_id": array.concat(fixture.garbage, ["run-9"]),
 	}
@@ -153,4 +153,14 @@ _next_effect(doc) := {status |
 	status := transition.next_effect_status with input as doc
 		with data.gate.agents.bundle_of as fixture.bundle_of
 		with data.gate.bundles as fixture.bundles
+}
+
+# Whoever the run acts for is a party to it, whatever the spelling.
+test_deny_reconciliation_by_the_delegate if {
+	delegated := fixture.put(fixture.reconciling, "/state/run/delegated_principal_id", " User-77")
+	"transition_not_by_human" in _codes(fixture.put(delegated, "/identity/principal_id", "user-77"))
+}
+
+test_deny_reconciliation_in_a_run_of_nobody if {
+	"transition_not_by_human" in _codes(fixture.put(fixture.reconciling, "/state/run/principal_id", " "))
 }

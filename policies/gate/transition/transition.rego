@@ -127,13 +127,17 @@ _by_human if {
 	trim_space(input.identity.principal_id) != ""
 	is_string(input.agent.agent_id)
 	is_string(input.state.run.principal_id)
-	not _person_is_agent
-	not _person_is_principal
+	trim_space(input.state.run.principal_id) != ""
+	count({votes.folded(input.identity.principal_id)} & _of_the_run) == 0
 }
 
-_person_is_agent if votes.folded(input.identity.principal_id) == votes.folded(input.agent.agent_id)
+_of_the_run contains votes.folded(input.agent.agent_id) if is_string(input.agent.agent_id)
 
-_person_is_principal if votes.folded(input.identity.principal_id) == votes.folded(input.state.run.principal_id)
+_of_the_run contains votes.folded(input.state.run.principal_id) if is_string(input.state.run.principal_id)
+
+_of_the_run contains votes.folded(input.state.run.delegated_principal_id) if {
+	is_string(input.state.run.delegated_principal_id)
+}
 
 _quorum_stated if {
 	is_number(router.contract.quorum)
@@ -197,12 +201,17 @@ _reconcilable if {
 
 # The effect is reconciled under the key and for the action it was claimed with, in the run that claimed it.
 _effect_bound if {
-	is_string(input.state.side_effect.capability)
-	is_string(input.state.side_effect.business_key)
-	is_string(input.state.side_effect.idempotency_key)
-	is_string(input.state.side_effect.action_digest)
+	_stated(input.state.side_effect.capability)
+	_stated(input.state.side_effect.business_key)
+	_stated(input.state.side_effect.idempotency_key)
+	_stated(input.state.side_effect.action_digest)
 	is_string(input.state.side_effect.run_id)
 	input.state.side_effect.run_id == input.state.run.run_id
+}
+
+_stated(value) if {
+	is_string(value)
+	trim_space(value) != ""
 }
 
 _unresolved if effect.unknown

@@ -261,11 +261,22 @@ _misses_of_party := {[party, name, got] |
 		"/state/approval/requested_by": set(),
 		"/state/approval/principal_id": set(),
 		"/state/approval/agent_id": {"approval_binding_mismatch"},
-		"/state/run/delegated_principal_id": set(),
 	}
 	some name in ["mira-manager", "MIRA-manager", "mira@example.com", " Mira@Example.com "]
 	got := _codes(fixture.put(fixture.voting, party, name))
 	got != {"approval_self_approved"} | besides
+}
+
+test_deny_vote_by_the_delegate if {
+	every name in ["mira@example.com", " Mira@Example.com "] {
+		_codes(fixture.put(fixture.voting, "/state/run/delegated_principal_id", name)) == {"approval_self_approved"}
+	}
+	every name in ["mira-manager", "MIRA-manager"] {
+		_codes(fixture.put(fixture.voting, "/state/run/delegated_principal_id", name)) == {
+			"approval_self_approved",
+			"transition_not_by_human",
+		}
+	}
 }
 
 test_deny_vote_by_the_requester_with_another_party_absent if _misses_of_absent == set()
