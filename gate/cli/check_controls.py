@@ -19,7 +19,14 @@ from gate.release.signals import all_signals
 @click.command("check-controls")
 @click.argument("bundle", type=PATH)
 @option("--signals", type=PATH, envvar="GATE_SIGNALS", help="File with one mapping of signal names to true or false.")
-@option("--signal", "given", multiple=True, metavar="KEY=VALUE", help="One signal; wins over the file. Repeatable.")
+@option(
+    "--signal",
+    "given",
+    multiple=True,
+    metavar="KEY=VALUE",
+    envvar="GATE_SIGNAL",
+    help="One signal; wins over the file. Repeatable.",
+)
 @engine_option
 @output_option()
 def check_controls(bundle: Path, signals: Path | None, given: tuple[str, ...], engine: str | None, output: str) -> None:

@@ -59,8 +59,10 @@ class EmbeddedDecisionPoint:
         return not self._closed
 
     def close(self) -> None:
-        """Later calls raise `PdpError` with code `pdp_closed`."""
-        self._closed = True
+        """Frees the interpreter; later calls raise `PdpError` with code `pdp_closed`."""
+        with self._lock:
+            self._closed = True
+            self._compiled.clear()
 
     def _check_open(self) -> None:
         if self._closed:

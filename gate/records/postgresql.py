@@ -50,11 +50,12 @@ class PostgresBackend:
             f"SET lock_timeout = {busy_timeout_ms or 1}",
             f"SET idle_in_transaction_session_timeout = {_IDLE_IN_TRANSACTION_MS + busy_timeout_ms}",
         )
-        engine = self._engine(busy_timeout_ms, pool_size)
+        engine = self._engine(busy_timeout_ms, pool_size, isolation)
         # A read is one snapshot and takes no lock, so nothing can make it fail to serialize.
         self.reader: Engine = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-        self.writer: Engine = engine.execution_options(isolation_level=isolation, postgresql_readonly=False)
-        self.migrator: Engine = engine.execution_options(isolation_level="READ COMMITTED", postgresql_readonly=False)
+        # No option of its own: setting and resetting one costs every claim as much as a statement.
+        self.writer: Engine = engine
+        self.migrator: Engine = engine.execution_options(isolation_level="READ COMMITTED")
 
     def check(self) -> None:
         """Nothing to look at: the server answers for itself."""
@@ -88,13 +89,14 @@ class PostgresBackend:
         """True when a failed commit may have happened: the server never said that it had not."""
         return exc.connection_invalidated or getattr(exc.orig, "sqlstate", None) is None
 
-    def _engine(self, busy_timeout_ms: int, pool_size: int) -> Engine:
+    def _engine(self, busy_timeout_ms: int, pool_size: int, isolation: str) -> Engine:
         options: dict[str, Any] = {"connect_timeout": _CONNECT_SECONDS, "client_encoding": "utf8"}
         if self.location.url is None:
             raise StoreError("the address of the store has no server", code="store_url_unsupported")
         try:
             engine = create_engine(
                 self.location.url,
+                isolation_level=isolation,
                 poolclass=QueuePool,
                 pool_size=pool_size,
                 max_overflow=0,

@@ -6,19 +6,14 @@ Pure. Raises at the first mistake of one predicate; each predicate is checked by
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import re2
-
+from gate.compiler.predicate.pattern import PatternError, check_pattern
 from gate.compiler.predicate.scope import Kind, Operand, Scope
 from gate.compiler.predicate.syntax import Compare, Exists, Junction, Literal, Name, Node, Not, PredicateError, Truth
 
 _ORDERED = frozenset({"<", "<=", ">", ">="})
-_UNPORTABLE = re.compile(r"\(\?(?!:)|\\[pPAzQEC]|\[\[:")
-"""What RE2 takes and rego-cpp does not (seen on 1.5.2)."""
-
 _MAX_ATOMS = 12
 """Atoms up to which every combination is tried for a predicate that is always the same: 4096 combinations."""
 
@@ -89,19 +84,15 @@ def _check_match(part: Compare, left: Kind) -> None:
     pattern = part.right.value if isinstance(part.right, Literal) else None
     if left is not Kind.STRING or not isinstance(part.left, Name) or not isinstance(pattern, str):
         raise PredicateError("`matches` takes a string name and a pattern", part.at, code="predicate_type_mismatch")
-    if _UNPORTABLE.search(pattern):
-        raise PredicateError(
-            "flags, named groups, Unicode and POSIX classes mean different things to the two engines",
-            part.right.at,
-            code="predicate_pattern_unportable",
-            hint="spell both cases out, as in `[pP]assword`",
-        )
-    options = re2.Options()
-    options.log_errors = False
     try:
-        re2.compile(pattern, options)
-    except re2.error as exc:
-        raise PredicateError("RE2 cannot take this pattern", part.right.at, code="predicate_pattern_invalid") from exc
+        check_pattern(pattern)
+    except PatternError as exc:
+        raise PredicateError(
+            f"{exc.message} (character {exc.offset + 1} of the pattern)",
+            part.right.at,
+            code="predicate_pattern_invalid",
+            hint="patterns are RE2 without flags; spell both cases out, as in `[pP]assword`",
+        ) from exc
 
 
 def _check_member(part: Compare, left: Kind, right: Kind) -> None:
