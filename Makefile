@@ -20,7 +20,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/.installed: pyproject.toml
-	python3 -m venv $(VENV)
+	python3 -m venv --clear $(VENV)
 	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[embedded]'
 	@touch $@
 

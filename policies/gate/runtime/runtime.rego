@@ -16,34 +16,41 @@ import data.gate.verifier
 
 # METADATA
 # title: The findings of every runtime control
-# description: whatever is not known to be plain is looked at by every guard
+# description: whatever is not known to be plain is looked at by the guards it could concern
 raised := set() if _no_tool
 
 else := set() if _plain
 
 else := union({
-	authorization.findings,
-	binding.findings,
-	mcp.findings,
-	orchestration.findings,
-	routing.findings,
-	sandbox.findings,
-	session.findings,
-	verifier.findings,
+	_of_authorization,
+	_of_binding,
+	_of_mcp,
+	_of_orchestration,
+	_of_routing,
+	_of_sandbox,
+	_of_session,
+	_of_verifier,
 })
 
 _no_tool if input.checkpoint in {"input", "llm", "state", "output"}
 
 # Nothing is stated that a control is about, and nothing is missing that one wants.
 _plain if {
-	input.operation in {"call_tool", "list_tools"}
-	count(object.keys(input.agent) & {"role", "orchestration_pattern", "parent_agent_id"}) == 0
-	count(object.keys(input.evidence) & _sections) == 0
+	_plain_operation
+	_plain_agent
+	count(_stated & _sections) == 0
 	authorization.mode_allowed
 	mcp.evidence_settled
 	sandbox.evidence_not_needed
 	verifier.verifier_settled
 }
+
+_plain_operation if input.operation in {"call_tool", "list_tools"}
+
+_plain_agent if count(object.keys(input.agent) & {"role", "orchestration_pattern", "parent_agent_id"}) == 0
+
+# Undefined when the evidence cannot be read; then no guard is passed over.
+_stated := object.keys(input.evidence)
 
 _sections := {
 	"approval_route",
@@ -56,5 +63,55 @@ _sections := {
 	"sandbox",
 	"session",
 	"verifier",
-	"worker_review",
 }
+
+_of_authorization := set() if {
+	count(_stated & {"authorization"}) == 0
+	authorization.mode_allowed
+}
+
+else := authorization.findings
+
+_of_binding := set() if count(_stated & {"credential_binding", "destination"}) == 0
+
+else := binding.findings
+
+_of_mcp := set() if {
+	count(_stated & {"mcp"}) == 0
+	mcp.evidence_settled
+}
+
+else := mcp.findings
+
+_of_orchestration := set() if _plain_agent
+
+else := orchestration.findings
+
+_of_routing := set() if {
+	count(_stated & {"approval_route", "classifier", "handoff"}) == 0
+	_plain_operation
+	_plain_agent
+}
+
+else := routing.findings
+
+_of_sandbox := set() if {
+	count(_stated & {"sandbox"}) == 0
+	sandbox.evidence_not_needed
+}
+
+else := sandbox.findings
+
+_of_session := set() if {
+	count(_stated & {"session"}) == 0
+	_plain_operation
+}
+
+else := session.findings
+
+_of_verifier := set() if {
+	count(_stated & {"verifier"}) == 0
+	verifier.verifier_settled
+}
+
+else := verifier.findings
