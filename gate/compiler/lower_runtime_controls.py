@@ -34,7 +34,7 @@ def lower_runtime_controls(bundle: Bundle) -> Iterator[Item]:
                 yield _of_every_call(name, value, f"{group}.{name}", group, name)
             else:
                 yield Constant(
-                    name="runtime_controls",
+                    name=f"{group}_controls",
                     key=name,
                     value=value,
                     title=f"{group}.{name}",

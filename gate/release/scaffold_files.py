@@ -201,6 +201,8 @@ identity:
   tenant_id: tenant-1
   principal_id: user-1
   authorization_mode: platform_owned
+  delegated_principal_id: null
+  delegated_scope: null
 request:
   capability: send_message
   idempotency_key: message-1
@@ -216,6 +218,7 @@ state:
     session_id: session-1
     authorization_mode: platform_owned
     delegated_principal_id: null
+    delegated_scope: null
     version: 1
   # `$facts` is replaced by what the compiled bundle says, so that a case survives an edit of the catalog.
   versions:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from compiler_support import DOCUMENTS, edited, put
 
-from gate.compiler import compile_bundle, link
+from gate.compiler import compile_bundle, link, link_approvals
 from gate.errors import EXIT_BUNDLE_INVALID, BundleError, Problem
 
 SECOND_CONTRACT = DOCUMENTS["approvals.yaml"].removeprefix("approval_contracts:\n")
@@ -89,6 +89,17 @@ BROKEN: list[tuple[tuple[str, str, int, int], list[tuple[str, str, str]]]] = [
     (
         ("approval_bypassed", "policy.yaml", 12, 17),
         [("policy.yaml", "decision: approval_required", "decision: allow")],
+    ),
+    (
+        ("contract_unused", "policy.yaml", 12, 17),
+        [
+            ("policy.yaml", "decision: approval_required", "decision: allow"),
+            ("capabilities.yaml", "approval: manager", "approval: none"),
+        ],
+    ),
+    (
+        ("argument_undeclared", "capabilities.yaml", 32, 37),
+        [("capabilities.yaml", "identifying_arguments: [/queue, /title]", "identifying_arguments: [/queue, /titel]")],
     ),
     (
         ("approver_not_in_contract", "policy.yaml", 13, 17),
@@ -179,7 +190,8 @@ def test_folder_that_cannot_become_a_package_is_refused(tmp_path: Path, name: st
 def test_table_of_broken_bundles_covers_every_code_of_the_linker() -> None:
     codes = {
         node.args[1].value
-        for node in ast.walk(ast.parse(inspect.getsource(link)))
+        for module in (link, link_approvals)
+        for node in ast.walk(ast.parse(inspect.getsource(module)))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "problem"

@@ -287,7 +287,7 @@ def test_nothing_is_compiled_without_the_document(tmp_path: Path) -> None:
 def test_what_every_call_is_asked_is_written_out_whatever_is_left_out(tmp_path: Path) -> None:
     only = {"sessions": {"capability_session_mode": "stateless"}}
     assert rules(compile_bundle(controlled(tmp_path / "support-triage", only))) == [
-        'runtime_controls["capability_session_mode"] := "stateless"',
+        'sessions_controls["capability_session_mode"] := "stateless"',
         'call_controls["authorization_mode"] := "user_delegated_or_platform_owned"',
         'call_controls["mcp_evidence_required"] := false',
         'call_controls["verifier_contract_required_for_high_risk"] := false',

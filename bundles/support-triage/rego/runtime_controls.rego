@@ -6,37 +6,37 @@ package gate.bundles.support_triage
 # title: "sessions.capability_session_mode"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/sessions/capability_session_mode"
-runtime_controls["capability_session_mode"] := "stateful"
+sessions_controls["capability_session_mode"] := "stateful"
 
 # METADATA
 # title: "sessions.resume_policy"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/sessions/resume_policy"
-runtime_controls["resume_policy"] := "resume_existing_session_if_valid"
+sessions_controls["resume_policy"] := "resume_existing_session_if_valid"
 
 # METADATA
 # title: "sessions.on_session_expiry"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/sessions/on_session_expiry"
-runtime_controls["on_session_expiry"] := "reinitialize"
+sessions_controls["on_session_expiry"] := "reinitialize"
 
 # METADATA
 # title: "sessions.reinit_requires_approval"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/sessions/reinit_requires_approval"
-runtime_controls["reinit_requires_approval"] := false
+sessions_controls["reinit_requires_approval"] := false
 
 # METADATA
 # title: "sessions.progress_event_policy"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/sessions/progress_event_policy"
-runtime_controls["progress_event_policy"] := "from_live_session"
+sessions_controls["progress_event_policy"] := "from_live_session"
 
 # METADATA
 # title: "sessions.elicitation_policy"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/sessions/elicitation_policy"
-runtime_controls["elicitation_policy"] := "non_sensitive_only"
+sessions_controls["elicitation_policy"] := "non_sensitive_only"
 
 # METADATA
 # title: "mcp.mcp_evidence_required"
@@ -48,49 +48,49 @@ call_controls["mcp_evidence_required"] := false
 # title: "mcp.mcp_discovery_source"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/mcp/mcp_discovery_source"
-runtime_controls["mcp_discovery_source"] := "approved_registry"
+mcp_controls["mcp_discovery_source"] := "approved_registry"
 
 # METADATA
 # title: "mcp.mcp_server_owner"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/mcp/mcp_server_owner"
-runtime_controls["mcp_server_owner"] := "capability_owner"
+mcp_controls["mcp_server_owner"] := "capability_owner"
 
 # METADATA
 # title: "mcp.mcp_auth_mode"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/mcp/mcp_auth_mode"
-runtime_controls["mcp_auth_mode"] := "oauth"
+mcp_controls["mcp_auth_mode"] := "oauth"
 
 # METADATA
 # title: "mcp.shadow_mcp_handling"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/mcp/shadow_mcp_handling"
-runtime_controls["shadow_mcp_handling"] := "deny"
+mcp_controls["shadow_mcp_handling"] := "deny"
 
 # METADATA
 # title: "routing.approval_mode"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/routing/approval_mode"
-runtime_controls["approval_mode"] := "human_delegate_or_classifier"
+routing_controls["approval_mode"] := "human_delegate_or_classifier"
 
 # METADATA
 # title: "routing.approval_delegate"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/routing/approval_delegate"
-runtime_controls["approval_delegate"] := "manager"
+routing_controls["approval_delegate"] := "manager"
 
 # METADATA
 # title: "routing.classifier_verdict_policy"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/routing/classifier_verdict_policy"
-runtime_controls["classifier_verdict_policy"] := "refuse_on_deny"
+routing_controls["classifier_verdict_policy"] := "refuse_on_deny"
 
 # METADATA
 # title: "routing.escalate_to_human_if"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/routing/escalate_to_human_if"
-runtime_controls["escalate_to_human_if"] := {
+routing_controls["escalate_to_human_if"] := {
 	"classifier_uncertain": true,
 	"delegate_decided": false,
 	"handed_off": true,
@@ -102,7 +102,7 @@ runtime_controls["escalate_to_human_if"] := {
 # title: "routing.subagent_handoff_policy"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/routing/subagent_handoff_policy"
-runtime_controls["subagent_handoff_policy"] := "explicit_binding"
+routing_controls["subagent_handoff_policy"] := "explicit_binding"
 
 # METADATA
 # title: "authorization.authorization_mode"
@@ -114,31 +114,31 @@ call_controls["authorization_mode"] := "user_delegated_or_platform_owned"
 # title: "authorization.delegated_principal_policy"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/authorization/delegated_principal_policy"
-runtime_controls["delegated_principal_policy"] := "explicit_principal_binding_required"
+authorization_controls["delegated_principal_policy"] := "explicit_principal_binding_required"
 
 # METADATA
 # title: "authorization.token_reuse_policy"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/authorization/token_reuse_policy"
-runtime_controls["token_reuse_policy"] := "reuse_within_valid_paused_run_only"
+authorization_controls["token_reuse_policy"] := "reuse_within_valid_paused_run_only"
 
 # METADATA
 # title: "authorization.on_authorization_revoke"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/authorization/on_authorization_revoke"
-runtime_controls["on_authorization_revoke"] := "reauthorize"
+authorization_controls["on_authorization_revoke"] := "reauthorize"
 
 # METADATA
 # title: "orchestration.allowed_orchestration_patterns"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/orchestration/allowed_orchestration_patterns"
-runtime_controls["allowed_orchestration_patterns"] := ["prompt_chaining", "routing", "parallelization", "orchestrator_workers"]
+orchestration_controls["allowed_orchestration_patterns"] := ["prompt_chaining", "routing", "parallelization", "orchestrator_workers"]
 
 # METADATA
 # title: "orchestration.disallowed_orchestration_patterns"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/orchestration/disallowed_orchestration_patterns"
-runtime_controls["disallowed_orchestration_patterns"] := {
+orchestration_controls["disallowed_orchestration_patterns"] := {
 	"create_ticket": ["parallelization"],
 }
 
@@ -146,25 +146,25 @@ runtime_controls["disallowed_orchestration_patterns"] := {
 # title: "orchestration.worker_inheritance_policy"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/orchestration/worker_inheritance_policy"
-runtime_controls["worker_inheritance_policy"] := "explicit_only"
+orchestration_controls["worker_inheritance_policy"] := "explicit_only"
 
 # METADATA
 # title: "orchestration.worker_capability_subset"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/orchestration/worker_capability_subset"
-runtime_controls["worker_capability_subset"] := ["search_docs", "create_ticket"]
+orchestration_controls["worker_capability_subset"] := ["search_docs", "create_ticket"]
 
 # METADATA
 # title: "orchestration.review_required_before_worker_write"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/orchestration/review_required_before_worker_write"
-runtime_controls["review_required_before_worker_write"] := true
+orchestration_controls["review_required_before_worker_write"] := true
 
 # METADATA
 # title: "verifiers.trusted_verifier_contracts"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/verifiers/trusted_verifier_contracts"
-runtime_controls["trusted_verifier_contracts"] := ["ticket-quality-verifier-v2"]
+verifiers_controls["trusted_verifier_contracts"] := ["ticket-quality-verifier-v2"]
 
 # METADATA
 # title: "verifiers.verifier_contract_required_for_high_risk"
@@ -176,13 +176,13 @@ call_controls["verifier_contract_required_for_high_risk"] := false
 # title: "verifiers.on_untrusted_verifier_contract"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/verifiers/on_untrusted_verifier_contract"
-runtime_controls["on_untrusted_verifier_contract"] := "require_approval"
+verifiers_controls["on_untrusted_verifier_contract"] := "require_approval"
 
 # METADATA
 # title: "sandbox.sandbox_profile_contract"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/sandbox/sandbox_profile_contract"
-runtime_controls["sandbox_profile_contract"] := {
+sandbox_controls["sandbox_profile_contract"] := {
 	"contract_id": "support-sandbox-v1",
 	"network": "denied",
 	"secrets": "none",
@@ -193,7 +193,7 @@ runtime_controls["sandbox_profile_contract"] := {
 # title: "sandbox.sandbox_profile_review_required"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/sandbox/sandbox_profile_review_required"
-runtime_controls["sandbox_profile_review_required"] := true
+sandbox_controls["sandbox_profile_review_required"] := true
 
 # METADATA
 # title: "sandbox is stated"

@@ -73,7 +73,7 @@ _grantless if is_null(_authorization)
 
 _principal_bound if input.identity.authorization_mode in {"platform_owned", "human_approved"}
 
-_principal_bound if router.runtime_controls.delegated_principal_policy == "verified_identity_sufficient"
+_principal_bound if router.authorization_controls.delegated_principal_policy == "verified_identity_sufficient"
 
 _principal_bound if {
 	is_string(input.evidence.authorization.delegated_principal_id)
@@ -85,14 +85,14 @@ _principal_bound if {
 _token_accepted if input.evidence.authorization.token_reused == false
 
 _token_accepted if {
-	router.runtime_controls.token_reuse_policy in {"reuse_within_valid_paused_run_only", "reuse_within_session"}
+	router.authorization_controls.token_reuse_policy in {"reuse_within_valid_paused_run_only", "reuse_within_session"}
 	_token_live
 	is_string(input.evidence.authorization.token_run_id)
 	input.evidence.authorization.token_run_id == input.trace.run_id
 }
 
 _token_accepted if {
-	router.runtime_controls.token_reuse_policy == "reuse_within_session"
+	router.authorization_controls.token_reuse_policy == "reuse_within_session"
 	_token_live
 	is_string(input.evidence.authorization.token_session_id)
 	input.evidence.authorization.token_session_id == input.trace.session_id
@@ -106,4 +106,4 @@ _token_live if {
 
 _grant_active if input.evidence.authorization.status == "active"
 
-_may_reauthorize if router.runtime_controls.on_authorization_revoke == "reauthorize"
+_may_reauthorize if router.authorization_controls.on_authorization_revoke == "reauthorize"

@@ -78,7 +78,7 @@ evidence_settled if is_string(input.evidence.mcp.server)
 
 _source_accepted if input.evidence.mcp.discovery_source == "pinned_catalog"
 
-_source_accepted if input.evidence.mcp.discovery_source in _sources[router.runtime_controls.mcp_discovery_source]
+_source_accepted if input.evidence.mcp.discovery_source in _sources[router.mcp_controls.mcp_discovery_source]
 
 _sources := {
 	"approved_registry": {"approved_registry"},
@@ -87,7 +87,7 @@ _sources := {
 
 default _owner_policy := "capability_owner"
 
-_owner_policy := router.runtime_controls.mcp_server_owner
+_owner_policy := router.mcp_controls.mcp_server_owner
 
 _owner_accepted if {
 	_owner_policy == "capability_owner"
@@ -104,7 +104,7 @@ _owner_accepted if {
 
 _auth_accepted if input.evidence.mcp.auth_mode == "mutual_tls"
 
-_auth_accepted if input.evidence.mcp.auth_mode in _auth_modes[router.runtime_controls.mcp_auth_mode]
+_auth_accepted if input.evidence.mcp.auth_mode in _auth_modes[router.mcp_controls.mcp_auth_mode]
 
 _auth_modes := {
 	"oauth": {"oauth"},
@@ -119,7 +119,7 @@ _known_server if {
 	entry.server == input.evidence.mcp.server
 }
 
-_shadow_may_be_approved if router.runtime_controls.shadow_mcp_handling == "require_approval"
+_shadow_may_be_approved if router.mcp_controls.shadow_mcp_handling == "require_approval"
 
 # Catalog entries that the server could be there for.
 _offered contains router.capability if capability.calling

@@ -124,7 +124,7 @@ _misses_of_controls := {[name, what, got] |
 }
 
 test_owner_left_out_is_the_capabilitys if {
-	bundles := fixture.without(controls.bundles, "/triage/runtime_controls/mcp_server_owner")
+	bundles := fixture.without(controls.bundles, "/triage/mcp_controls/mcp_server_owner")
 	_codes(_sound, bundles) == set()
 	_codes(fixture.put(_sound, "/evidence/mcp/server_owner", "platform-safety"), bundles) == {"mcp_server_owner_mismatch"}
 }

@@ -91,12 +91,12 @@ _workerless if input.agent.orchestration_pattern in {
 }
 
 _pattern_allowed if {
-	input.agent.orchestration_pattern in router.runtime_controls.allowed_orchestration_patterns
+	input.agent.orchestration_pattern in router.orchestration_controls.allowed_orchestration_patterns
 }
 
 default _disallowed := {}
 
-_disallowed := router.runtime_controls.disallowed_orchestration_patterns
+_disallowed := router.orchestration_controls.disallowed_orchestration_patterns
 
 _pattern_open if {
 	is_string(input.agent.orchestration_pattern)
@@ -110,7 +110,7 @@ _authority_held if {
 }
 
 _authority_held if {
-	router.runtime_controls.worker_inheritance_policy == "explicit_only"
+	router.orchestration_controls.worker_inheritance_policy == "explicit_only"
 	is_string(input.evidence.handoff.from_agent_id)
 	is_string(input.evidence.handoff.principal_id)
 	input.evidence.handoff.from_agent_id == input.agent.parent_agent_id
@@ -120,17 +120,17 @@ _authority_held if {
 }
 
 _authority_held if {
-	router.runtime_controls.worker_inheritance_policy == "same_run"
+	router.orchestration_controls.worker_inheritance_policy == "same_run"
 	is_string(input.agent.parent_agent_id)
 	is_string(input.trace.run_id)
 	input.state.run.run_id == input.trace.run_id
 }
 
-_in_subset if router.capability_name in router.runtime_controls.worker_capability_subset
+_in_subset if router.capability_name in router.orchestration_controls.worker_capability_subset
 
 _review_settled if capability.unclaimed
 
-_review_settled if router.runtime_controls.review_required_before_worker_write == false
+_review_settled if router.orchestration_controls.review_required_before_worker_write == false
 
 _review_settled if {
 	input.evidence.worker_review.verdict == "passed"

@@ -68,7 +68,7 @@ test_pattern_pairs if {[name, pattern, codes] |
 }
 
 test_none_nothing_disallowed if {
-	bundles := fixture.without(controls.bundles, "/triage/runtime_controls/disallowed_orchestration_patterns")
+	bundles := fixture.without(controls.bundles, "/triage/orchestration_controls/disallowed_orchestration_patterns")
 	_codes(_in_pattern(fixture.ticket, "parallelization"), bundles) == set()
 }
 

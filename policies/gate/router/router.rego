@@ -69,12 +69,48 @@ default call_controls := {
 # description: apart from the others, so that a plain call does not pay for those
 call_controls := data.gate.bundles[_name].call_controls
 
-default runtime_controls := {}
+# Each left out is the stricter: no rule then finds the value that would let the call pass.
+default sessions_controls := {}
 
 # METADATA
-# title: The runtime controls of what only some calls are
-# description: each left out is the stricter, since no rule finds the value that would let the call pass
-runtime_controls := data.gate.bundles[_name].runtime_controls
+# title: The runtime controls of sessions
+sessions_controls := data.gate.bundles[_name].sessions_controls
+
+default mcp_controls := {}
+
+# METADATA
+# title: The runtime controls of MCP servers
+mcp_controls := data.gate.bundles[_name].mcp_controls
+
+default routing_controls := {}
+
+# METADATA
+# title: The runtime controls of who lets a call through
+routing_controls := data.gate.bundles[_name].routing_controls
+
+default authorization_controls := {}
+
+# METADATA
+# title: The runtime controls of grants and tokens
+authorization_controls := data.gate.bundles[_name].authorization_controls
+
+default orchestration_controls := {}
+
+# METADATA
+# title: The runtime controls of patterns and workers
+orchestration_controls := data.gate.bundles[_name].orchestration_controls
+
+default verifiers_controls := {}
+
+# METADATA
+# title: The runtime controls of verifiers
+verifiers_controls := data.gate.bundles[_name].verifiers_controls
+
+default sandbox_controls := {}
+
+# METADATA
+# title: The runtime controls of sandboxes
+sandbox_controls := data.gate.bundles[_name].sandbox_controls
 
 default capability_name := null
 

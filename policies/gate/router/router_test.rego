@@ -138,7 +138,7 @@ test_whole_tables_of_controls if {
 		"blocking_controls": {"secrets": "open"},
 		# Whole or not at all: the bundle's word is not mixed with what holds without it.
 		"call_controls": {"mcp_evidence_required": true},
-		"runtime_controls": {"approval_mode": "human"},
+		"routing_controls": {"approval_mode": "human"},
 	})
 }
 
@@ -160,7 +160,7 @@ _controlled := {"triage": object.union(fixture.bundles.triage, {
 	"required_controls": {"egress": "proxy"},
 	"blocking_controls": {"secrets": "open"},
 	"call_controls": {"mcp_evidence_required": true},
-	"runtime_controls": {"approval_mode": "human"},
+	"routing_controls": {"approval_mode": "human"},
 })}
 
 _no_controls := {
@@ -172,7 +172,7 @@ _no_controls := {
 	"approval_policy": {},
 	"required_controls": {},
 	"blocking_controls": {},
-	"runtime_controls": {},
+	"routing_controls": {},
 	"call_controls": {
 		"authorization_mode": "user_delegated_or_platform_owned",
 		"mcp_evidence_required": false,
@@ -208,7 +208,7 @@ _all_tables := {
 	"blocking_controls": router.blocking_controls,
 	"decisions": router.decisions,
 	"call_controls": router.call_controls,
-	"runtime_controls": router.runtime_controls,
+	"routing_controls": router.routing_controls,
 }
 
 _facts(doc) := facts if {

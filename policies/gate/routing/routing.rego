@@ -86,7 +86,7 @@ _unrouted if is_null(_route)
 
 _route_accepted if input.evidence.approval_route.decided_by == "human"
 
-_route_accepted if input.evidence.approval_route.decided_by in _routes[router.runtime_controls.approval_mode]
+_route_accepted if input.evidence.approval_route.decided_by in _routes[router.routing_controls.approval_mode]
 
 _routes := {
 	"human_or_delegate": {"delegate"},
@@ -105,7 +105,7 @@ _delegate_accepted if {
 	is_string(input.agent.agent_id)
 	lower(trim_space(input.evidence.approval_route.delegate_id)) != lower(trim_space(input.identity.principal_id))
 	lower(trim_space(input.evidence.approval_route.delegate_id)) != lower(trim_space(input.agent.agent_id))
-	router.runtime_controls.approval_delegate in router.reviewers[input.evidence.approval_route.delegate_id].roles
+	router.routing_controls.approval_delegate in router.reviewers[input.evidence.approval_route.delegate_id].roles
 }
 
 default _classifier := null
@@ -129,16 +129,16 @@ _classifier_allows if {
 
 _classifier_tolerated if _classifier_allows
 
-_classifier_tolerated if router.runtime_controls.classifier_verdict_policy == "escalate_unless_allow"
+_classifier_tolerated if router.routing_controls.classifier_verdict_policy == "escalate_unless_allow"
 
 _classifier_tolerated if {
-	router.runtime_controls.classifier_verdict_policy == "refuse_on_deny"
+	router.routing_controls.classifier_verdict_policy == "refuse_on_deny"
 	input.evidence.classifier.verdict in {"allow", "uncertain"}
 }
 
 _classifier_settles if _classifier_allows
 
-_classifier_settles if router.runtime_controls.classifier_verdict_policy in {"refuse_unless_allow", "refuse_on_deny"}
+_classifier_settles if router.routing_controls.classifier_verdict_policy in {"refuse_unless_allow", "refuse_on_deny"}
 
 _nothing_escalates if {
 	_classifier_calm
@@ -152,23 +152,23 @@ _classifier_calm if _unclassified
 
 _classifier_calm if _classifier_allows
 
-_classifier_calm if router.runtime_controls.escalate_to_human_if.classifier_uncertain == false
+_classifier_calm if router.routing_controls.escalate_to_human_if.classifier_uncertain == false
 
 _delegate_calm if _undelegated
 
-_delegate_calm if router.runtime_controls.escalate_to_human_if.delegate_decided == false
+_delegate_calm if router.routing_controls.escalate_to_human_if.delegate_decided == false
 
 _handoff_calm if _own_work
 
-_handoff_calm if router.runtime_controls.escalate_to_human_if.handed_off == false
+_handoff_calm if router.routing_controls.escalate_to_human_if.handed_off == false
 
 _resume_calm if input.operation == "call_tool"
 
-_resume_calm if router.runtime_controls.escalate_to_human_if.session_resumed == false
+_resume_calm if router.routing_controls.escalate_to_human_if.session_resumed == false
 
 _worker_calm if orchestration.independent
 
-_worker_calm if router.runtime_controls.escalate_to_human_if.worker_agent == false
+_worker_calm if router.routing_controls.escalate_to_human_if.worker_agent == false
 
 default _handoff := null
 
@@ -177,7 +177,7 @@ _handoff := input.evidence.handoff
 _own_work if is_null(_handoff)
 
 _handoff_accepted if {
-	router.runtime_controls.subagent_handoff_policy in {"explicit_binding", "explicit_binding_and_approval"}
+	router.routing_controls.subagent_handoff_policy in {"explicit_binding", "explicit_binding_and_approval"}
 	is_string(input.evidence.handoff.from_agent_id)
 	is_string(input.evidence.handoff.to_agent_id)
 	is_string(input.evidence.handoff.tenant_id)
@@ -188,4 +188,4 @@ _handoff_accepted if {
 	input.evidence.handoff.delegated_scope == input.identity.delegated_scope
 }
 
-_handoff_settles if router.runtime_controls.subagent_handoff_policy in {"refuse", "explicit_binding"}
+_handoff_settles if router.routing_controls.subagent_handoff_policy in {"refuse", "explicit_binding"}

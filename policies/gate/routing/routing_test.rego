@@ -175,7 +175,7 @@ _misses_of_escalation := {[name, what, got] |
 	some name, doc in _situations
 	some what, bundles in fixture.broken(
 		controls.bundles,
-		concat("/", ["/triage/runtime_controls/escalate_to_human_if", name]), [true, null, 0, "false"],
+		concat("/", ["/triage/routing_controls/escalate_to_human_if", name]), [true, null, 0, "false"],
 	)
 	got := _codes(doc, bundles)
 	got != {"escalated_to_human"}
@@ -219,11 +219,11 @@ test_none_approved_by_a_person if {
 		{"op": "add", "path": "/evidence/handoff", "value": _handed.evidence.handoff},
 	])
 	bundles := json.patch(controls.bundles, [
-		{"op": "remove", "path": "/triage/runtime_controls/approval_mode"},
-		{"op": "remove", "path": "/triage/runtime_controls/approval_delegate"},
-		{"op": "remove", "path": "/triage/runtime_controls/escalate_to_human_if"},
+		{"op": "remove", "path": "/triage/routing_controls/approval_mode"},
+		{"op": "remove", "path": "/triage/routing_controls/approval_delegate"},
+		{"op": "remove", "path": "/triage/routing_controls/escalate_to_human_if"},
 		{
-			"op": "add", "path": "/triage/runtime_controls/subagent_handoff_policy",
+			"op": "add", "path": "/triage/routing_controls/subagent_handoff_policy",
 			"value": "explicit_binding_and_approval",
 		},
 	])

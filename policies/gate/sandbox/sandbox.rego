@@ -47,10 +47,10 @@ evidence_not_needed if not router.catalogued
 
 _profile_matches if {
 	is_string(input.evidence.sandbox.profile_contract)
-	input.evidence.sandbox.profile_contract == router.runtime_controls.sandbox_profile_contract.contract_id
-	input.evidence.sandbox.network in _networks[router.runtime_controls.sandbox_profile_contract.network]
-	input.evidence.sandbox.secrets in _secrets[router.runtime_controls.sandbox_profile_contract.secrets]
-	input.evidence.sandbox.shell in _shells[router.runtime_controls.sandbox_profile_contract.shell]
+	input.evidence.sandbox.profile_contract == router.sandbox_controls.sandbox_profile_contract.contract_id
+	input.evidence.sandbox.network in _networks[router.sandbox_controls.sandbox_profile_contract.network]
+	input.evidence.sandbox.secrets in _secrets[router.sandbox_controls.sandbox_profile_contract.secrets]
+	input.evidence.sandbox.shell in _shells[router.sandbox_controls.sandbox_profile_contract.shell]
 }
 
 _networks := {
@@ -68,7 +68,7 @@ _shells := {
 	"restricted": {"none", "restricted"},
 }
 
-_reviewed if router.runtime_controls.sandbox_profile_review_required == false
+_reviewed if router.sandbox_controls.sandbox_profile_review_required == false
 
 _reviewed if {
 	is_string(input.evidence.sandbox.review_ref)

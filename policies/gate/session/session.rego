@@ -93,7 +93,7 @@ _sessionless if {
 
 _session_operation if input.operation in {"resume_tool", "elicit", "progress"}
 
-_stateful_allowed if router.runtime_controls.capability_session_mode == "stateful"
+_stateful_allowed if router.sessions_controls.capability_session_mode == "stateful"
 
 _bound if {
 	_identified
@@ -120,11 +120,11 @@ _live if {
 
 _capability_permitted if router.policy_decision in {"allow", "approval_required"}
 
-_resume_allowed if router.runtime_controls.resume_policy in {
+_resume_allowed if router.sessions_controls.resume_policy in {
 	"resume_existing_session_if_valid", "reauthorize_then_resume",
 }
 
-_authorization_fresh if router.runtime_controls.resume_policy == "resume_existing_session_if_valid"
+_authorization_fresh if router.sessions_controls.resume_policy == "resume_existing_session_if_valid"
 
 _authorization_fresh if {
 	is_number(input.now_ms)
@@ -140,15 +140,15 @@ _replaces := input.evidence.session.reinitialized_from
 
 _original if is_null(_replaces)
 
-_reinit_allowed if router.runtime_controls.on_session_expiry == "reinitialize"
+_reinit_allowed if router.sessions_controls.on_session_expiry == "reinitialize"
 
-_reinit_free if router.runtime_controls.reinit_requires_approval == false
+_reinit_free if router.sessions_controls.reinit_requires_approval == false
 
-_progress_allowed if router.runtime_controls.progress_event_policy == "from_live_session"
+_progress_allowed if router.sessions_controls.progress_event_policy == "from_live_session"
 
-_elicitation_allowed if router.runtime_controls.elicitation_policy == "from_live_session"
+_elicitation_allowed if router.sessions_controls.elicitation_policy == "from_live_session"
 
 _elicitation_allowed if {
-	router.runtime_controls.elicitation_policy == "non_sensitive_only"
+	router.sessions_controls.elicitation_policy == "non_sensitive_only"
 	input.evidence.session.elicits_sensitive == false
 }

@@ -66,6 +66,6 @@ _passed if {
 	input.evidence.verifier.action_digest == input.digests.action_digest
 }
 
-_trusted if input.evidence.verifier.contract in router.runtime_controls.trusted_verifier_contracts
+_trusted if input.evidence.verifier.contract in router.verifiers_controls.trusted_verifier_contracts
 
-_untrusted_may_be_approved if router.runtime_controls.on_untrusted_verifier_contract == "require_approval"
+_untrusted_may_be_approved if router.verifiers_controls.on_untrusted_verifier_contract == "require_approval"
