@@ -104,20 +104,29 @@ def verify(
 @option("--key", "key_file", type=PATH, required=True, help="The gate's key, made with `gate approvals keygen`.")
 @_tenant_option
 @_store_option
-def sign_heads(url: str, tenant: str | None, key_file: Path) -> None:
-    """Walk every chain and print its signed head, one JSON object a line; keep them where the store is not."""
+@output_option()
+def sign_heads(url: str, tenant: str | None, key_file: Path, output: str) -> None:
+    """Walk every chain and print its signed head; keep them where the store is not.
+
+    As text, one JSON object a line, which is what `gate store verify --heads` reads; as json, one list.
+    """
     read = read_key_file(key_file)
     key = GateKey(key_id=read.key_id, private_key=read.private_key)
     with _opened(url) as opened:
-        for chain in opened.inspect_chains(tenant):
-            head = opened.sign_head(chain.tenant_id, chain.run_id, key)
-            click.echo(json.dumps(head.to_json(), ensure_ascii=True))
+        chains = opened.inspect_chains(tenant)
+        heads = [opened.sign_head(c.tenant_id, c.run_id, key).to_json() for c in chains]
+    if output == "json":
+        emit_json(heads)
+        return
+    for head in heads:
+        click.echo(json.dumps(head, ensure_ascii=True))
 
 
 @store.command()
 @option("--to", "target", type=PATH, required=True, metavar="FILE", help="The copy; must not be there yet.")
 @_store_option
-def backup(url: str, target: Path) -> None:
+@output_option()
+def backup(url: str, target: Path, output: str) -> None:
     """Copy a SQLite store while it is in use.
 
     To restore: stop every gate; move the store's file and its -wal and -shm companions away, all three; copy the
@@ -129,7 +138,10 @@ def backup(url: str, target: Path) -> None:
     """
     with _opened(url) as opened:
         opened.backup(target)
-    click.echo(visible(str(target)))
+    if output == "json":
+        emit_json({"backup": str(target)})
+    else:
+        click.echo(visible(str(target)))
 
 
 @contextmanager

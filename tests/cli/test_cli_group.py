@@ -59,7 +59,7 @@ def test_every_option_has_help_and_an_environment_twin(
 ) -> None:
     assert option.help
     explicit = [option.envvar] if isinstance(option.envvar, str) else list(option.envvar or ())
-    twin = explicit[0] if explicit else "_".join(("GATE", *names, str(option.name))).upper()
+    twin = explicit[0] if explicit else "_".join(("GATE", *names, str(option.name))).upper().replace("-", "_")
     monkeypatch.setenv(twin, "1")
     assert twin.startswith("GATE_")
     assert option.resolve_envvar_value(context) is not None
