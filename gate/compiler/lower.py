@@ -134,6 +134,22 @@ def _policy(bundle: Bundle, predicates: LoweredPredicates) -> Iterator[Item]:
             ),
         )
         yield from predicates.when_rules.get(name, ())
+        if name in predicates.when:
+            # `operations.resume_tool` permits a resume of any capability; this one's condition holds there too.
+            yield FindingRule(
+                title=f"resume {name} only when its condition holds",
+                code="when_not_met",
+                verdict="deny",
+                rule_id=rule_id,
+                requirement=f"capabilities.{name}.when",
+                source=f"{source}/when",
+                conditions=(
+                    Equals(("checkpoint",), "tool_execution"),
+                    Equals(("operation",), "resume_tool"),
+                    Equals(("request", "capability"), name),
+                    NotHolds(predicates.when[name]),
+                ),
+            )
         if name in bundle.capabilities:
             yield Constant("decisions", entry.decision, f"What the policy says of {name}", source, key=name)
         else:

@@ -307,3 +307,24 @@ def test_an_approval_nobody_asks_for_is_refused(tmp_path: Path, edits: Any, code
     with pytest.raises(BundleError) as caught:
         compile_bundle(bundle(tmp_path, control(), edits=edits))
     assert [p.code for p in caught.value.problems] == codes
+
+
+def test_when_holds_for_a_resume_too(tmp_path: Path) -> None:
+    when = "search_docs:\n      decision: allow\n      when: arguments.amount < 500"
+    folder = bundle(
+        tmp_path,
+        control("timeout_seconds > 100"),
+        edits=(
+            searching("query: {type: string}\n        amount: {type: number}"),
+            ("policy.yaml", "search_docs:\n      decision: allow", when),
+            ("policy.yaml", "    emit: allow\n", "    emit: allow\n    resume_tool: allow\n"),
+        ),
+    )
+    compiled = compile_bundle(folder)
+    document = {**support.call(compiled, "search_docs"), "operation": "resume_tool"}
+    point = support.embedded(compiled)
+    codes = {}
+    for amount in (499, 500, None):
+        document["request"] = {**document["request"], "arguments": {"amount": amount}}
+        codes[amount] = "when_not_met" in point.decide(document).decision.codes
+    assert codes == {499: False, 500: True, None: True}

@@ -6,19 +6,19 @@ package gate.bundles.incident_coordination
 # title: "routing.approval_mode"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/routing/approval_mode"
-runtime_controls["approval_mode"] := "human_only"
+routing_controls["approval_mode"] := "human_only"
 
 # METADATA
 # title: "routing.classifier_verdict_policy"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/routing/classifier_verdict_policy"
-runtime_controls["classifier_verdict_policy"] := "escalate_unless_allow"
+routing_controls["classifier_verdict_policy"] := "escalate_unless_allow"
 
 # METADATA
 # title: "routing.escalate_to_human_if"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/routing/escalate_to_human_if"
-runtime_controls["escalate_to_human_if"] := {
+routing_controls["escalate_to_human_if"] := {
 	"classifier_uncertain": true,
 	"delegate_decided": true,
 	"handed_off": true,
@@ -30,7 +30,7 @@ runtime_controls["escalate_to_human_if"] := {
 # title: "routing.subagent_handoff_policy"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/routing/subagent_handoff_policy"
-runtime_controls["subagent_handoff_policy"] := "explicit_binding_and_approval"
+routing_controls["subagent_handoff_policy"] := "explicit_binding_and_approval"
 
 # METADATA
 # title: "authorization.authorization_mode"
@@ -42,31 +42,31 @@ call_controls["authorization_mode"] := "user_delegated"
 # title: "authorization.delegated_principal_policy"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/authorization/delegated_principal_policy"
-runtime_controls["delegated_principal_policy"] := "explicit_principal_binding_required"
+authorization_controls["delegated_principal_policy"] := "explicit_principal_binding_required"
 
 # METADATA
 # title: "authorization.token_reuse_policy"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/authorization/token_reuse_policy"
-runtime_controls["token_reuse_policy"] := "reuse_within_valid_paused_run_only"
+authorization_controls["token_reuse_policy"] := "reuse_within_valid_paused_run_only"
 
 # METADATA
 # title: "authorization.on_authorization_revoke"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/authorization/on_authorization_revoke"
-runtime_controls["on_authorization_revoke"] := "reauthorize"
+authorization_controls["on_authorization_revoke"] := "reauthorize"
 
 # METADATA
 # title: "orchestration.allowed_orchestration_patterns"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/orchestration/allowed_orchestration_patterns"
-runtime_controls["allowed_orchestration_patterns"] := ["orchestrator_workers"]
+orchestration_controls["allowed_orchestration_patterns"] := ["orchestrator_workers"]
 
 # METADATA
 # title: "orchestration.disallowed_orchestration_patterns"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/orchestration/disallowed_orchestration_patterns"
-runtime_controls["disallowed_orchestration_patterns"] := {
+orchestration_controls["disallowed_orchestration_patterns"] := {
 	"run_remediation": ["orchestrator_workers"],
 }
 
@@ -74,19 +74,19 @@ runtime_controls["disallowed_orchestration_patterns"] := {
 # title: "orchestration.worker_inheritance_policy"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/orchestration/worker_inheritance_policy"
-runtime_controls["worker_inheritance_policy"] := "same_run"
+orchestration_controls["worker_inheritance_policy"] := "same_run"
 
 # METADATA
 # title: "orchestration.worker_capability_subset"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/orchestration/worker_capability_subset"
-runtime_controls["worker_capability_subset"] := ["read_runbook"]
+orchestration_controls["worker_capability_subset"] := ["read_runbook"]
 
 # METADATA
 # title: "verifiers.trusted_verifier_contracts"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/verifiers/trusted_verifier_contracts"
-runtime_controls["trusted_verifier_contracts"] := ["remediation-dry-run-v1"]
+verifiers_controls["trusted_verifier_contracts"] := ["remediation-dry-run-v1"]
 
 # METADATA
 # title: "verifiers.verifier_contract_required_for_high_risk"
@@ -98,7 +98,7 @@ call_controls["verifier_contract_required_for_high_risk"] := false
 # title: "verifiers.on_untrusted_verifier_contract"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/verifiers/on_untrusted_verifier_contract"
-runtime_controls["on_untrusted_verifier_contract"] := "deny"
+verifiers_controls["on_untrusted_verifier_contract"] := "deny"
 
 # METADATA
 # title: "mcp is left out"

@@ -12,25 +12,25 @@ call_controls["mcp_evidence_required"] := true
 # title: "mcp.mcp_discovery_source"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/mcp/mcp_discovery_source"
-runtime_controls["mcp_discovery_source"] := "approved_registry"
+mcp_controls["mcp_discovery_source"] := "approved_registry"
 
 # METADATA
 # title: "mcp.mcp_server_owner"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/mcp/mcp_server_owner"
-runtime_controls["mcp_server_owner"] := "capability_owner"
+mcp_controls["mcp_server_owner"] := "capability_owner"
 
 # METADATA
 # title: "mcp.mcp_auth_mode"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/mcp/mcp_auth_mode"
-runtime_controls["mcp_auth_mode"] := "oauth"
+mcp_controls["mcp_auth_mode"] := "oauth"
 
 # METADATA
 # title: "mcp.shadow_mcp_handling"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/mcp/shadow_mcp_handling"
-runtime_controls["shadow_mcp_handling"] := "deny"
+mcp_controls["shadow_mcp_handling"] := "deny"
 
 # METADATA
 # title: "authorization.authorization_mode"
@@ -42,19 +42,19 @@ call_controls["authorization_mode"] := "user_delegated"
 # title: "authorization.delegated_principal_policy"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/authorization/delegated_principal_policy"
-runtime_controls["delegated_principal_policy"] := "explicit_principal_binding_required"
+authorization_controls["delegated_principal_policy"] := "explicit_principal_binding_required"
 
 # METADATA
 # title: "authorization.token_reuse_policy"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/authorization/token_reuse_policy"
-runtime_controls["token_reuse_policy"] := "never_reuse"
+authorization_controls["token_reuse_policy"] := "never_reuse"
 
 # METADATA
 # title: "authorization.on_authorization_revoke"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/authorization/on_authorization_revoke"
-runtime_controls["on_authorization_revoke"] := "refuse"
+authorization_controls["on_authorization_revoke"] := "refuse"
 
 # METADATA
 # title: "verifiers is left out"

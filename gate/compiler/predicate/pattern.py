@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 
+from gate.errors import GateError
+
 MAX_REPEAT = 1000
 """RE2's limit of one repetition, and of nested ones multiplied."""
 
@@ -20,12 +22,13 @@ _META = frozenset(r"\.+*?()|[]{}^$/-")
 _COUNT = re.compile(r"\{(\d{1,4})(,(\d{1,4})?)?\}")
 
 
-class PatternError(ValueError):
+class PatternError(GateError):
     """A pattern outside the common syntax; `offset` is the 0-based character it is about."""
+
+    code = "pattern_invalid"
 
     def __init__(self, message: str, offset: int) -> None:
         super().__init__(message)
-        self.message = message
         self.offset = offset
 
 
