@@ -162,7 +162,7 @@ def compiled_codes() -> set[str]:
     """Codes of the findings that the compiler writes of itself; a control's code is its requirement's name."""
     tree = ast.parse(Path(lower.__file__).read_text("utf-8"))
     literals = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
-    stated = {"operation_allowed", "operation_denied", "tenant_missing", "principal_missing"}
+    stated = {"operation_allowed", "operation_denied", "tenant_missing", "principal_missing", "when_not_met"}
     decided = {code for code, _, _ in lower._DECISIONS.values()}
     assert stated <= literals
     return stated | decided

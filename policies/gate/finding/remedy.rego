@@ -109,6 +109,7 @@ remedies := {
 	"worker_authority_not_inherited": "hand the authority over explicitly, or let the parent make the call",
 	"worker_capability_not_allowed": "worker_capability_subset does not list this capability",
 	"worker_write_not_reviewed": "another agent or person must review this very action first",
+	"when_not_met": "the condition under `when` in policy.yaml must hold",
 }
 
 # METADATA
