@@ -25,7 +25,6 @@ DO_NOT_MATTER: dict[Path_, str] = {
     ("request", "resource"): "stands in the action digest, which the approval is bound to",
     ("request", "arguments", "queue"): "judged by the gate: evidence.arguments, and bound by the action digest",
     ("request", "arguments", "title"): "judged by the gate: evidence.arguments, and bound by the action digest",
-    ("state", "run", "delegated_principal_id"): "the identity names the person too, and must",
     ("state", "run", "version"): "compared by the records when the effect is claimed",
     ("state", "versions", "contract_digest"): "the approval's own contract digest is compared with the served one",
     ("state", "approval", "run_id"): "says only whether an expiry ends this run or ended an earlier one",
