@@ -14,7 +14,7 @@ OPA     := .tools/opa
 # Tests run without network where the kernel allows; loopback stays.
 OFFLINE := $(shell unshare -rn true 2>/dev/null && echo unshare -rn)
 
-.PHONY: help setup opa demo test check lint types rego shape compile bundle serve bench clean format
+.PHONY: help setup opa services demo test check lint types rego shape compile bundle serve bench clean format
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,13 @@ $(OPA): gate/opa.py $(VENV)/.installed
 	@$(PY) -m gate.opa --ensure
 	@mkdir -p .tools && if [ ! -e $(OPA) ]; then ln -s "$$($(PY) -m gate.opa | head -n 1)" $(OPA); fi
 	@touch -c -h $(OPA)
+
+services: ## as root on Debian: install PostgreSQL when it is missing (the tests start their own server)
+	@if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null; then \
+	  echo "PostgreSQL is there"; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql; \
+	else echo "install PostgreSQL, or set GATE_TEST_POSTGRES_URL" >&2; fi
 
 demo: $(VENV)/.installed ## play the support-triage story (ENGINE=opa for a real sidecar)
 	@if [ "$(ENGINE)" = opa ]; then $(PY) -m gate.opa --ensure >/dev/null; fi
@@ -80,7 +87,7 @@ serve: $(OPA) ## build bundles/$(BUNDLE) and serve it on a local OPA sidecar
 test: check ## check, then every suite: unit, Rego, golden cases, real OPA over TCP and socket
 	@for bundle in $(BUNDLES); do \
 	  $(VENV)/bin/gate test $$bundle --engine opa && $(VENV)/bin/gate test $$bundle --engine embedded; done
-	$(PY) -m pytest --cov --cov-report=term:skip-covered
+	$(PY) -m pytest
 
 bench: $(OPA) $(VENV)/.installed ## ratios against raw OPA and growth with the number of capabilities
 	@$(VENV)/bin/gate bench

@@ -25,10 +25,10 @@ from gate.lab.bench import BUDGETS, Growth, Timing, measure_calls, measure_growt
 @click.option("--rounds", default=1000, show_default=True, envvar="GATE_BENCH_ROUNDS", help="Calls of each kind.")
 @click.option(
     "--sizes",
-    default="10,100,1000",
+    default="10:0:0,100:0:0,200:50:0,1000:0:0,2000:500:0,10:0:50",
     show_default=True,
     envvar="GATE_BENCH_SIZES",
-    help="Numbers of capabilities, smallest first.",
+    help="Synthetic bundles, each capabilities:bound controls:unbound controls; ratios are over the first.",
 )
 @click.option(
     "--output", type=click.Choice(["text", "json"]), default="text", envvar="GATE_OUTPUT", help="Output form."
@@ -36,11 +36,11 @@ from gate.lab.bench import BUDGETS, Growth, Timing, measure_calls, measure_growt
 def bench(bundle: Path, rounds: int, sizes: str, output: str) -> None:
     """Measure the client and the full check beside a raw OPA round trip, in one run."""
     try:
-        numbers = tuple(int(part) for part in sizes.split(","))
+        bundles = [_counts(part) for part in sizes.split(",")]
     except ValueError as exc:
-        raise click.BadParameter("give whole numbers, separated by commas", param_hint="--sizes") from exc
+        raise click.BadParameter("give three whole numbers a bundle, as in 10:0:0", param_hint="--sizes") from exc
     timings = list(measure_calls(bundle, rounds=rounds))
-    growth = list(measure_growth(numbers, rounds=rounds))
+    growth = list(measure_growth(bundles, rounds=rounds))
     if output == "json":
         document = {
             "timings": [dataclasses.asdict(t) for t in timings],
@@ -50,6 +50,11 @@ def bench(bundle: Path, rounds: int, sizes: str, output: str) -> None:
         click.echo(json.dumps(document))
         return
     _render(timings, growth)
+
+
+def _counts(text: str) -> tuple[int, int, int]:
+    capabilities, bound, unbound = (int(number) for number in text.split(":"))
+    return capabilities, bound, unbound
 
 
 def _render(timings: list[Timing], growth: list[Growth]) -> None:
@@ -64,10 +69,11 @@ def _render(timings: list[Timing], growth: list[Growth]) -> None:
             t.transport, str(t.threads), t.what, *times, f"{t.ratio:.2f}", "" if budget is None else f"{budget:.2f}"
         )
     console.print(calls)
-    sizes = Table(title="decision time by number of capabilities (OPA's own timer)", title_justify="left")
-    for name in ("capabilities", "compile s", "eval p50 ms", "ratio"):
+    sizes = Table(title="compile and decision time by size of the bundle (OPA's own timer)", title_justify="left")
+    for name in ("capabilities", "bound", "unbound", "compile s", "eval p50 ms", "ratio"):
         sizes.add_column(name, justify="right")
     for g in growth:
-        sizes.add_row(str(g.capabilities), f"{g.compile_s:.2f}", f"{g.eval_p50_ms:.3f}", f"{g.ratio:.2f}")
+        counts = (str(g.capabilities), str(g.bound), str(g.unbound))
+        sizes.add_row(*counts, f"{g.compile_s:.2f}", f"{g.eval_p50_ms:.3f}", f"{g.ratio:.2f}")
     console.print(sizes)
     click.echo("budgets: " + ", ".join(f"{name} <= {value:g}" for name, value in BUDGETS.items()))

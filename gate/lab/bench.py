@@ -11,7 +11,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -33,6 +33,8 @@ BUDGETS: Mapping[str, float] = {
     "full check / raw": 2.5,
     "decision p50 ms": 1.0,
     "10000 / 10 capabilities": 1.3,
+    "2000 capabilities, 500 controls: compile s": 10.0,
+    "unbound control µs": 20.0,
 }
 """First budgets of DESIGN 13."""
 
@@ -59,11 +61,16 @@ class Growth:
     """Decision time with a catalog of `capabilities` entries, each with its contract."""
 
     capabilities: int
+    bound: int
+    """Controls bound to one capability each."""
+    unbound: int
+    """Controls of every capability."""
     compile_s: float
+    """From YAML to Rego, in seconds."""
     eval_p50_ms: float
     """OPA's own timer of the query."""
     ratio: float
-    """Over the smallest catalog."""
+    """Over the first bundle of the series."""
 
 
 def _percentile(sorted_values: list[float], fraction: float) -> float:
@@ -172,14 +179,14 @@ def _run(gate: Gate, name: str) -> Run:
     )
 
 
-def measure_growth(sizes: tuple[int, ...], *, rounds: int) -> Iterator[Growth]:
-    """Decision time over synthetic bundles of each size, the smallest first."""
+def measure_growth(bundles: Sequence[tuple[int, int, int]], *, rounds: int) -> Iterator[Growth]:
+    """Decision time over synthetic bundles, each (capabilities, bound controls, unbound controls)."""
     binary = opa.ensure().path
     base = 0.0
-    for size in sizes:
+    for capabilities, bound, unbound in bundles:
         with tempfile.TemporaryDirectory(prefix="gate-bench-") as folder:
             root = Path(folder)
-            write_bundle(root / "synthetic", capabilities=size)
+            write_bundle(root / "synthetic", capabilities=capabilities, bound=bound, unbound=unbound)
             start = time.perf_counter()
             compiled = compile_bundle(root / "synthetic")
             write(compiled)
@@ -190,11 +197,18 @@ def measure_growth(sizes: tuple[int, ...], *, rounds: int) -> Iterator[Growth]:
                 opa=binary,
                 listen=root / "s" / "opa.sock",
                 work_dir=root / "s",
-                startup_timeout_s=300,
+                startup_timeout_s=600,
             ) as sidecar:
-                p50 = _eval_p50(sidecar, root, size, rounds)
+                p50 = _eval_p50(sidecar, root, capabilities, rounds)
         base = base or p50
-        yield Growth(capabilities=size, compile_s=seconds, eval_p50_ms=p50, ratio=p50 / base)
+        yield Growth(
+            capabilities=capabilities,
+            bound=bound,
+            unbound=unbound,
+            compile_s=seconds,
+            eval_p50_ms=p50,
+            ratio=p50 / base,
+        )
 
 
 def _eval_p50(sidecar: Sidecar, root: Path, size: int, rounds: int) -> float:

@@ -16,8 +16,11 @@ _VERSION = "1.0.0-bench"
 _RELEASE = "release-bench"
 
 
-def write_bundle(folder: Path, *, capabilities: int) -> None:
-    """Writes a bundle with that many capabilities into the new `folder`."""
+def write_bundle(folder: Path, *, capabilities: int, bound: int = 0, unbound: int = 0) -> None:
+    """Writes a bundle with that many capabilities, each under a contract, into the new `folder`.
+
+    `bound` controls are each bound to one capability, `unbound` ones to every capability.
+    """
     names = [f"capability_{number}" for number in range(capabilities)]
     folder.mkdir(parents=True)
     documents = {
@@ -44,6 +47,11 @@ def write_bundle(folder: Path, *, capabilities: int) -> None:
         "approvals.yaml": {"approval_contracts": [_contract(name) for name in names]},
         "reviewers.yaml": {"reviewers": [_reviewer()]},
     }
+    controls = [_control(n, names[n % len(names)]) for n in range(bound)]
+    controls += [_control(bound + n, "*") for n in range(unbound)]
+    if controls:
+        documents["bundle.yaml"]["bundle"]["artifacts"].append("checkpoints.yaml")  # type: ignore[index]
+        documents["checkpoints.yaml"] = {"control_checkpoints": controls}
     for name, document in documents.items():
         text = yaml.dump(document, Dumper=_Plain, sort_keys=False, allow_unicode=True)
         (folder / name).write_text(text, "utf-8")
@@ -92,6 +100,19 @@ def _contract(name: str) -> dict[str, object]:
         "allowed_decisions": ["approved", "rejected"],
         "runtime_controls": {"pause_allowed": True, "max_wait_seconds": 1800, "on_expiry": "request_again"},
         "on_reject": "continue_without",
+    }
+
+
+def _control(number: int, capability: str) -> dict[str, object]:
+    return {
+        "checkpoint": "tool_execution",
+        "policy_requirement": f"requirement_{number}",
+        "applies_to": [capability],
+        "predicate": f'risk_tier == "critical" and timeout_seconds > {number}',
+        "action": "deny",
+        "control_version": "1.0",
+        "eval_case_id": "some_case",
+        "audit_fields": ["predicate_result", "action"],
     }
 
 

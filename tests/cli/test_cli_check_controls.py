@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from pathlib import Path
@@ -71,9 +70,11 @@ def change(file: Path, old: str, new: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_controls_that_hold_are_healthy(bundle: Path, engine: str) -> None:
-    if engine == "opa" and "GATE_OPA_BIN" not in os.environ:
-        pytest.skip("GATE_OPA_BIN does not name the pinned OPA")
+def test_controls_that_hold_are_healthy(
+    bundle: Path, engine: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if engine == "opa":
+        monkeypatch.setenv("GATE_OPA_BIN", str(request.getfixturevalue("opa_binary")))
     assert assessed(bundle, *SIGNALS, engine=engine, exit_code=EXIT_OK) == HEALTHY
 
 
