@@ -42,11 +42,10 @@ _advice := [{"type": "warn", "code": warning.code, "source": warning.source} |
 	warning.code == code
 ]
 
-_controls := [control |
+# Sorted by their names, which are unique at a checkpoint: the objects themselves are never compared.
+_controls := [pair[1] |
 	not verdict.stranger
-	some requirement in sort({c.policy_requirement | some c in router.controls})
-	some control in router.controls
-	control.policy_requirement == requirement
+	some pair in sort([[control.policy_requirement, control] | some control in router.controls])
 ]
 
 default _request_id := null

@@ -20,7 +20,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "incide
 findings contains finding.new("incident_unowned", "deny", "control.tool_execution", "control_checkpoints.incident_unowned", "checkpoints.yaml#/control_checkpoints/0") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "notify_responders"
-	not _tool_execution_incident_unowned_1_false
+	not _tool_execution_incident_unowned_false
 }
 
 # METADATA
@@ -39,7 +39,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "incide
 findings contains finding.new("incident_unowned", "deny", "control.tool_execution", "control_checkpoints.incident_unowned", "checkpoints.yaml#/control_checkpoints/0") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "notify_customers"
-	not _tool_execution_incident_unowned_1_false
+	not _tool_execution_incident_unowned_false
 }
 
 # METADATA
@@ -58,7 +58,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "incide
 findings contains finding.new("incident_unowned", "deny", "control.tool_execution", "control_checkpoints.incident_unowned", "checkpoints.yaml#/control_checkpoints/0") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "escalate_incident"
-	not _tool_execution_incident_unowned_1_false
+	not _tool_execution_incident_unowned_false
 }
 
 # METADATA
@@ -77,7 +77,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "incide
 findings contains finding.new("incident_unowned", "deny", "control.tool_execution", "control_checkpoints.incident_unowned", "checkpoints.yaml#/control_checkpoints/0") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "hand_over_incident"
-	not _tool_execution_incident_unowned_1_false
+	not _tool_execution_incident_unowned_false
 }
 
 # METADATA
@@ -96,24 +96,24 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "incide
 findings contains finding.new("incident_unowned", "deny", "control.tool_execution", "control_checkpoints.incident_unowned", "checkpoints.yaml#/control_checkpoints/0") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "run_remediation"
-	not _tool_execution_incident_unowned_1_false
+	not _tool_execution_incident_unowned_false
 }
 
-_tool_execution_incident_unowned_1_true if {
+_tool_execution_incident_unowned_true if {
 	_v_string_evidence_ownership_owner_typed
 	_v_string_evidence_ownership_owner == ""
 }
 
-_tool_execution_incident_unowned_1_false if {
+_tool_execution_incident_unowned_false if {
 	_v_string_evidence_ownership_owner_typed
 	_v_string_evidence_ownership_owner != ""
 }
 
 default _tool_execution_incident_unowned_result := "unknown"
 
-_tool_execution_incident_unowned_result := "true" if _tool_execution_incident_unowned_1_true
+_tool_execution_incident_unowned_result := "true" if _tool_execution_incident_unowned_true
 
-_tool_execution_incident_unowned_result := "false" if _tool_execution_incident_unowned_1_false
+_tool_execution_incident_unowned_result := "false" if _tool_execution_incident_unowned_false
 
 _tool_execution_incident_unowned_unknown contains "evidence.ownership.owner" if not _v_string_evidence_ownership_owner_typed
 
@@ -133,7 +133,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "not_th
 findings contains finding.new("not_the_response_owner", "deny", "control.tool_execution", "control_checkpoints.not_the_response_owner", "checkpoints.yaml#/control_checkpoints/1") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "notify_responders"
-	not _tool_execution_not_the_response_owner_5_false
+	not _tool_execution_not_the_response_owner_false
 }
 
 # METADATA
@@ -152,7 +152,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "not_th
 findings contains finding.new("not_the_response_owner", "deny", "control.tool_execution", "control_checkpoints.not_the_response_owner", "checkpoints.yaml#/control_checkpoints/1") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "notify_customers"
-	not _tool_execution_not_the_response_owner_5_false
+	not _tool_execution_not_the_response_owner_false
 }
 
 # METADATA
@@ -171,7 +171,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "not_th
 findings contains finding.new("not_the_response_owner", "deny", "control.tool_execution", "control_checkpoints.not_the_response_owner", "checkpoints.yaml#/control_checkpoints/1") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "escalate_incident"
-	not _tool_execution_not_the_response_owner_5_false
+	not _tool_execution_not_the_response_owner_false
 }
 
 # METADATA
@@ -190,7 +190,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "not_th
 findings contains finding.new("not_the_response_owner", "deny", "control.tool_execution", "control_checkpoints.not_the_response_owner", "checkpoints.yaml#/control_checkpoints/1") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "hand_over_incident"
-	not _tool_execution_not_the_response_owner_5_false
+	not _tool_execution_not_the_response_owner_false
 }
 
 # METADATA
@@ -209,66 +209,46 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "not_th
 findings contains finding.new("not_the_response_owner", "deny", "control.tool_execution", "control_checkpoints.not_the_response_owner", "checkpoints.yaml#/control_checkpoints/1") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "run_remediation"
-	not _tool_execution_not_the_response_owner_5_false
+	not _tool_execution_not_the_response_owner_false
 }
 
-_tool_execution_not_the_response_owner_1_true if {
-	_v_string_evidence_ownership_owner_typed
-	_v_string_identity_principal_id_typed
-	_v_string_evidence_ownership_owner != _v_string_identity_principal_id
-}
-
-_tool_execution_not_the_response_owner_1_false if {
-	_v_string_evidence_ownership_owner_typed
-	_v_string_identity_principal_id_typed
-	_v_string_evidence_ownership_owner == _v_string_identity_principal_id
-}
-
-_tool_execution_not_the_response_owner_2_true if {
-	_v_boolean_evidence_ownership_handover_approved_typed
-	_v_boolean_evidence_ownership_handover_approved == true
-}
-
-_tool_execution_not_the_response_owner_2_false if {
+_tool_execution_not_the_response_owner_1 if {
 	_v_boolean_evidence_ownership_handover_approved_typed
 	_v_boolean_evidence_ownership_handover_approved == false
 }
 
-_tool_execution_not_the_response_owner_3_true if {
-	_v_string_evidence_ownership_handover_to_typed
-	_v_string_identity_principal_id_typed
-	_v_string_evidence_ownership_handover_to == _v_string_identity_principal_id
-}
-
-_tool_execution_not_the_response_owner_3_false if {
+_tool_execution_not_the_response_owner_1 if {
 	_v_string_evidence_ownership_handover_to_typed
 	_v_string_identity_principal_id_typed
 	_v_string_evidence_ownership_handover_to != _v_string_identity_principal_id
 }
 
-_tool_execution_not_the_response_owner_4_true if {
-	_tool_execution_not_the_response_owner_2_true
-	_tool_execution_not_the_response_owner_3_true
+_tool_execution_not_the_response_owner_true if {
+	_v_string_evidence_ownership_owner_typed
+	_v_string_identity_principal_id_typed
+	_v_string_evidence_ownership_owner != _v_string_identity_principal_id
+	_tool_execution_not_the_response_owner_1
 }
 
-_tool_execution_not_the_response_owner_4_false if _tool_execution_not_the_response_owner_2_false
-
-_tool_execution_not_the_response_owner_4_false if _tool_execution_not_the_response_owner_3_false
-
-_tool_execution_not_the_response_owner_5_true if {
-	_tool_execution_not_the_response_owner_1_true
-	_tool_execution_not_the_response_owner_4_false
+_tool_execution_not_the_response_owner_false if {
+	_v_string_evidence_ownership_owner_typed
+	_v_string_identity_principal_id_typed
+	_v_string_evidence_ownership_owner == _v_string_identity_principal_id
 }
 
-_tool_execution_not_the_response_owner_5_false if _tool_execution_not_the_response_owner_1_false
-
-_tool_execution_not_the_response_owner_5_false if _tool_execution_not_the_response_owner_4_true
+_tool_execution_not_the_response_owner_false if {
+	_v_boolean_evidence_ownership_handover_approved_typed
+	_v_boolean_evidence_ownership_handover_approved == true
+	_v_string_evidence_ownership_handover_to_typed
+	_v_string_identity_principal_id_typed
+	_v_string_evidence_ownership_handover_to == _v_string_identity_principal_id
+}
 
 default _tool_execution_not_the_response_owner_result := "unknown"
 
-_tool_execution_not_the_response_owner_result := "true" if _tool_execution_not_the_response_owner_5_true
+_tool_execution_not_the_response_owner_result := "true" if _tool_execution_not_the_response_owner_true
 
-_tool_execution_not_the_response_owner_result := "false" if _tool_execution_not_the_response_owner_5_false
+_tool_execution_not_the_response_owner_result := "false" if _tool_execution_not_the_response_owner_false
 
 _tool_execution_not_the_response_owner_unknown contains "evidence.ownership.handover_approved" if not _v_boolean_evidence_ownership_handover_approved_typed
 
@@ -294,7 +274,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "eviden
 findings contains finding.new("evidence_for_another_incident", "deny", "control.tool_execution", "control_checkpoints.evidence_for_another_incident", "checkpoints.yaml#/control_checkpoints/2") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "notify_responders"
-	not _tool_execution_evidence_for_another_incident_1_false
+	not _tool_execution_evidence_for_another_incident_false
 }
 
 # METADATA
@@ -313,7 +293,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "eviden
 findings contains finding.new("evidence_for_another_incident", "deny", "control.tool_execution", "control_checkpoints.evidence_for_another_incident", "checkpoints.yaml#/control_checkpoints/2") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "notify_customers"
-	not _tool_execution_evidence_for_another_incident_1_false
+	not _tool_execution_evidence_for_another_incident_false
 }
 
 # METADATA
@@ -332,7 +312,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "eviden
 findings contains finding.new("evidence_for_another_incident", "deny", "control.tool_execution", "control_checkpoints.evidence_for_another_incident", "checkpoints.yaml#/control_checkpoints/2") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "escalate_incident"
-	not _tool_execution_evidence_for_another_incident_1_false
+	not _tool_execution_evidence_for_another_incident_false
 }
 
 # METADATA
@@ -351,7 +331,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "eviden
 findings contains finding.new("evidence_for_another_incident", "deny", "control.tool_execution", "control_checkpoints.evidence_for_another_incident", "checkpoints.yaml#/control_checkpoints/2") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "hand_over_incident"
-	not _tool_execution_evidence_for_another_incident_1_false
+	not _tool_execution_evidence_for_another_incident_false
 }
 
 # METADATA
@@ -370,7 +350,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "eviden
 findings contains finding.new("evidence_for_another_incident", "deny", "control.tool_execution", "control_checkpoints.evidence_for_another_incident", "checkpoints.yaml#/control_checkpoints/2") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "run_remediation"
-	not _tool_execution_evidence_for_another_incident_1_false
+	not _tool_execution_evidence_for_another_incident_false
 }
 
 # METADATA
@@ -389,16 +369,16 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "eviden
 findings contains finding.new("evidence_for_another_incident", "deny", "control.tool_execution", "control_checkpoints.evidence_for_another_incident", "checkpoints.yaml#/control_checkpoints/2") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "remember_lesson"
-	not _tool_execution_evidence_for_another_incident_1_false
+	not _tool_execution_evidence_for_another_incident_false
 }
 
-_tool_execution_evidence_for_another_incident_1_true if {
+_tool_execution_evidence_for_another_incident_true if {
 	_v_string_arguments_incident_id_typed
 	_v_string_evidence_ownership_incident_id_typed
 	_v_string_arguments_incident_id != _v_string_evidence_ownership_incident_id
 }
 
-_tool_execution_evidence_for_another_incident_1_false if {
+_tool_execution_evidence_for_another_incident_false if {
 	_v_string_arguments_incident_id_typed
 	_v_string_evidence_ownership_incident_id_typed
 	_v_string_arguments_incident_id == _v_string_evidence_ownership_incident_id
@@ -406,9 +386,9 @@ _tool_execution_evidence_for_another_incident_1_false if {
 
 default _tool_execution_evidence_for_another_incident_result := "unknown"
 
-_tool_execution_evidence_for_another_incident_result := "true" if _tool_execution_evidence_for_another_incident_1_true
+_tool_execution_evidence_for_another_incident_result := "true" if _tool_execution_evidence_for_another_incident_true
 
-_tool_execution_evidence_for_another_incident_result := "false" if _tool_execution_evidence_for_another_incident_1_false
+_tool_execution_evidence_for_another_incident_result := "false" if _tool_execution_evidence_for_another_incident_false
 
 _tool_execution_evidence_for_another_incident_unknown contains "arguments.incident_id" if not _v_string_arguments_incident_id_typed
 
@@ -430,7 +410,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "owners
 findings contains finding.new("ownership_source_untrusted", "deny", "control.tool_execution", "control_checkpoints.ownership_source_untrusted", "checkpoints.yaml#/control_checkpoints/3") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "notify_responders"
-	not _tool_execution_ownership_source_untrusted_1_false
+	not _tool_execution_ownership_source_untrusted_false
 }
 
 # METADATA
@@ -449,7 +429,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "owners
 findings contains finding.new("ownership_source_untrusted", "deny", "control.tool_execution", "control_checkpoints.ownership_source_untrusted", "checkpoints.yaml#/control_checkpoints/3") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "notify_customers"
-	not _tool_execution_ownership_source_untrusted_1_false
+	not _tool_execution_ownership_source_untrusted_false
 }
 
 # METADATA
@@ -468,7 +448,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "owners
 findings contains finding.new("ownership_source_untrusted", "deny", "control.tool_execution", "control_checkpoints.ownership_source_untrusted", "checkpoints.yaml#/control_checkpoints/3") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "escalate_incident"
-	not _tool_execution_ownership_source_untrusted_1_false
+	not _tool_execution_ownership_source_untrusted_false
 }
 
 # METADATA
@@ -487,7 +467,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "owners
 findings contains finding.new("ownership_source_untrusted", "deny", "control.tool_execution", "control_checkpoints.ownership_source_untrusted", "checkpoints.yaml#/control_checkpoints/3") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "hand_over_incident"
-	not _tool_execution_ownership_source_untrusted_1_false
+	not _tool_execution_ownership_source_untrusted_false
 }
 
 # METADATA
@@ -506,7 +486,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "owners
 findings contains finding.new("ownership_source_untrusted", "deny", "control.tool_execution", "control_checkpoints.ownership_source_untrusted", "checkpoints.yaml#/control_checkpoints/3") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "run_remediation"
-	not _tool_execution_ownership_source_untrusted_1_false
+	not _tool_execution_ownership_source_untrusted_false
 }
 
 # METADATA
@@ -525,24 +505,24 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "owners
 findings contains finding.new("ownership_source_untrusted", "deny", "control.tool_execution", "control_checkpoints.ownership_source_untrusted", "checkpoints.yaml#/control_checkpoints/3") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "remember_lesson"
-	not _tool_execution_ownership_source_untrusted_1_false
+	not _tool_execution_ownership_source_untrusted_false
 }
 
-_tool_execution_ownership_source_untrusted_1_true if {
+_tool_execution_ownership_source_untrusted_true if {
 	_v_string_evidence_ownership_source_typed
 	_v_string_evidence_ownership_source != "incident-registry"
 }
 
-_tool_execution_ownership_source_untrusted_1_false if {
+_tool_execution_ownership_source_untrusted_false if {
 	_v_string_evidence_ownership_source_typed
 	_v_string_evidence_ownership_source == "incident-registry"
 }
 
 default _tool_execution_ownership_source_untrusted_result := "unknown"
 
-_tool_execution_ownership_source_untrusted_result := "true" if _tool_execution_ownership_source_untrusted_1_true
+_tool_execution_ownership_source_untrusted_result := "true" if _tool_execution_ownership_source_untrusted_true
 
-_tool_execution_ownership_source_untrusted_result := "false" if _tool_execution_ownership_source_untrusted_1_false
+_tool_execution_ownership_source_untrusted_result := "false" if _tool_execution_ownership_source_untrusted_false
 
 _tool_execution_ownership_source_untrusted_unknown contains "evidence.ownership.source" if not _v_string_evidence_ownership_source_typed
 
@@ -562,7 +542,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "owners
 findings contains finding.new("ownership_check_stale", "deny", "control.tool_execution", "control_checkpoints.ownership_check_stale", "checkpoints.yaml#/control_checkpoints/4") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "notify_responders"
-	not _tool_execution_ownership_check_stale_3_false
+	not _tool_execution_ownership_check_stale_false
 }
 
 # METADATA
@@ -581,7 +561,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "owners
 findings contains finding.new("ownership_check_stale", "deny", "control.tool_execution", "control_checkpoints.ownership_check_stale", "checkpoints.yaml#/control_checkpoints/4") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "notify_customers"
-	not _tool_execution_ownership_check_stale_3_false
+	not _tool_execution_ownership_check_stale_false
 }
 
 # METADATA
@@ -600,7 +580,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "owners
 findings contains finding.new("ownership_check_stale", "deny", "control.tool_execution", "control_checkpoints.ownership_check_stale", "checkpoints.yaml#/control_checkpoints/4") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "escalate_incident"
-	not _tool_execution_ownership_check_stale_3_false
+	not _tool_execution_ownership_check_stale_false
 }
 
 # METADATA
@@ -619,7 +599,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "owners
 findings contains finding.new("ownership_check_stale", "deny", "control.tool_execution", "control_checkpoints.ownership_check_stale", "checkpoints.yaml#/control_checkpoints/4") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "hand_over_incident"
-	not _tool_execution_ownership_check_stale_3_false
+	not _tool_execution_ownership_check_stale_false
 }
 
 # METADATA
@@ -638,7 +618,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "owners
 findings contains finding.new("ownership_check_stale", "deny", "control.tool_execution", "control_checkpoints.ownership_check_stale", "checkpoints.yaml#/control_checkpoints/4") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "run_remediation"
-	not _tool_execution_ownership_check_stale_3_false
+	not _tool_execution_ownership_check_stale_false
 }
 
 # METADATA
@@ -657,43 +637,30 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "owners
 findings contains finding.new("ownership_check_stale", "deny", "control.tool_execution", "control_checkpoints.ownership_check_stale", "checkpoints.yaml#/control_checkpoints/4") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "remember_lesson"
-	not _tool_execution_ownership_check_stale_3_false
+	not _tool_execution_ownership_check_stale_false
 }
 
-_tool_execution_ownership_check_stale_1_true if {
+_tool_execution_ownership_check_stale_true if {
 	_v_number_evidence_ownership_check_age_ms_typed
 	_v_number_evidence_ownership_check_age_ms < 0
 }
 
-_tool_execution_ownership_check_stale_1_false if {
-	_v_number_evidence_ownership_check_age_ms_typed
-	_v_number_evidence_ownership_check_age_ms >= 0
-}
-
-_tool_execution_ownership_check_stale_2_true if {
+_tool_execution_ownership_check_stale_true if {
 	_v_number_evidence_ownership_check_age_ms_typed
 	_v_number_evidence_ownership_check_age_ms > 60000
 }
 
-_tool_execution_ownership_check_stale_2_false if {
+_tool_execution_ownership_check_stale_false if {
 	_v_number_evidence_ownership_check_age_ms_typed
+	_v_number_evidence_ownership_check_age_ms >= 0
 	_v_number_evidence_ownership_check_age_ms <= 60000
-}
-
-_tool_execution_ownership_check_stale_3_true if _tool_execution_ownership_check_stale_1_true
-
-_tool_execution_ownership_check_stale_3_true if _tool_execution_ownership_check_stale_2_true
-
-_tool_execution_ownership_check_stale_3_false if {
-	_tool_execution_ownership_check_stale_1_false
-	_tool_execution_ownership_check_stale_2_false
 }
 
 default _tool_execution_ownership_check_stale_result := "unknown"
 
-_tool_execution_ownership_check_stale_result := "true" if _tool_execution_ownership_check_stale_3_true
+_tool_execution_ownership_check_stale_result := "true" if _tool_execution_ownership_check_stale_true
 
-_tool_execution_ownership_check_stale_result := "false" if _tool_execution_ownership_check_stale_3_false
+_tool_execution_ownership_check_stale_result := "false" if _tool_execution_ownership_check_stale_false
 
 _tool_execution_ownership_check_stale_unknown contains "evidence.ownership.check_age_ms" if not _v_number_evidence_ownership_check_age_ms_typed
 
@@ -713,16 +680,16 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "new_ow
 findings contains finding.new("new_owner_not_on_call", "deny", "control.tool_execution", "control_checkpoints.new_owner_not_on_call", "checkpoints.yaml#/control_checkpoints/5") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "hand_over_incident"
-	not _tool_execution_new_owner_not_on_call_1_false
+	not _tool_execution_new_owner_not_on_call_false
 }
 
-_tool_execution_new_owner_not_on_call_1_true if {
+_tool_execution_new_owner_not_on_call_true if {
 	_v_string_arguments_new_owner_typed
 	_v_string_evidence_ownership_on_call_typed
 	_v_string_arguments_new_owner != _v_string_evidence_ownership_on_call
 }
 
-_tool_execution_new_owner_not_on_call_1_false if {
+_tool_execution_new_owner_not_on_call_false if {
 	_v_string_arguments_new_owner_typed
 	_v_string_evidence_ownership_on_call_typed
 	_v_string_arguments_new_owner == _v_string_evidence_ownership_on_call
@@ -730,9 +697,9 @@ _tool_execution_new_owner_not_on_call_1_false if {
 
 default _tool_execution_new_owner_not_on_call_result := "unknown"
 
-_tool_execution_new_owner_not_on_call_result := "true" if _tool_execution_new_owner_not_on_call_1_true
+_tool_execution_new_owner_not_on_call_result := "true" if _tool_execution_new_owner_not_on_call_true
 
-_tool_execution_new_owner_not_on_call_result := "false" if _tool_execution_new_owner_not_on_call_1_false
+_tool_execution_new_owner_not_on_call_result := "false" if _tool_execution_new_owner_not_on_call_false
 
 _tool_execution_new_owner_not_on_call_unknown contains "arguments.new_owner" if not _v_string_arguments_new_owner_typed
 
@@ -754,7 +721,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "severi
 findings contains finding.new("severity_not_recorded", "deny", "control.tool_execution", "control_checkpoints.severity_not_recorded", "checkpoints.yaml#/control_checkpoints/6") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "notify_responders"
-	not _tool_execution_severity_not_recorded_1_false
+	not _tool_execution_severity_not_recorded_false
 }
 
 # METADATA
@@ -773,16 +740,16 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "severi
 findings contains finding.new("severity_not_recorded", "deny", "control.tool_execution", "control_checkpoints.severity_not_recorded", "checkpoints.yaml#/control_checkpoints/6") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "notify_customers"
-	not _tool_execution_severity_not_recorded_1_false
+	not _tool_execution_severity_not_recorded_false
 }
 
-_tool_execution_severity_not_recorded_1_true if {
+_tool_execution_severity_not_recorded_true if {
 	_v_string_arguments_severity_typed
 	_v_string_evidence_ownership_severity_typed
 	_v_string_arguments_severity != _v_string_evidence_ownership_severity
 }
 
-_tool_execution_severity_not_recorded_1_false if {
+_tool_execution_severity_not_recorded_false if {
 	_v_string_arguments_severity_typed
 	_v_string_evidence_ownership_severity_typed
 	_v_string_arguments_severity == _v_string_evidence_ownership_severity
@@ -790,9 +757,9 @@ _tool_execution_severity_not_recorded_1_false if {
 
 default _tool_execution_severity_not_recorded_result := "unknown"
 
-_tool_execution_severity_not_recorded_result := "true" if _tool_execution_severity_not_recorded_1_true
+_tool_execution_severity_not_recorded_result := "true" if _tool_execution_severity_not_recorded_true
 
-_tool_execution_severity_not_recorded_result := "false" if _tool_execution_severity_not_recorded_1_false
+_tool_execution_severity_not_recorded_result := "false" if _tool_execution_severity_not_recorded_false
 
 _tool_execution_severity_not_recorded_unknown contains "arguments.severity" if not _v_string_arguments_severity_typed
 
@@ -814,7 +781,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "noisy_
 findings contains finding.new("noisy_alert", "deny", "control.tool_execution", "control_checkpoints.noisy_alert", "checkpoints.yaml#/control_checkpoints/7") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "notify_responders"
-	not _tool_execution_noisy_alert_1_false
+	not _tool_execution_noisy_alert_false
 }
 
 # METADATA
@@ -833,7 +800,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "noisy_
 findings contains finding.new("noisy_alert", "deny", "control.tool_execution", "control_checkpoints.noisy_alert", "checkpoints.yaml#/control_checkpoints/7") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "notify_customers"
-	not _tool_execution_noisy_alert_1_false
+	not _tool_execution_noisy_alert_false
 }
 
 # METADATA
@@ -852,24 +819,24 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "noisy_
 findings contains finding.new("noisy_alert", "deny", "control.tool_execution", "control_checkpoints.noisy_alert", "checkpoints.yaml#/control_checkpoints/7") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "escalate_incident"
-	not _tool_execution_noisy_alert_1_false
+	not _tool_execution_noisy_alert_false
 }
 
-_tool_execution_noisy_alert_1_true if {
+_tool_execution_noisy_alert_true if {
 	_v_string_evidence_ownership_alert_state_typed
 	_v_string_evidence_ownership_alert_state == "noise"
 }
 
-_tool_execution_noisy_alert_1_false if {
+_tool_execution_noisy_alert_false if {
 	_v_string_evidence_ownership_alert_state_typed
 	_v_string_evidence_ownership_alert_state != "noise"
 }
 
 default _tool_execution_noisy_alert_result := "unknown"
 
-_tool_execution_noisy_alert_result := "true" if _tool_execution_noisy_alert_1_true
+_tool_execution_noisy_alert_result := "true" if _tool_execution_noisy_alert_true
 
-_tool_execution_noisy_alert_result := "false" if _tool_execution_noisy_alert_1_false
+_tool_execution_noisy_alert_result := "false" if _tool_execution_noisy_alert_false
 
 _tool_execution_noisy_alert_unknown contains "evidence.ownership.alert_state" if not _v_string_evidence_ownership_alert_state_typed
 
@@ -889,24 +856,24 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "unconf
 advice contains {"code": "unconfirmed_alert", "source": "checkpoints.yaml#/control_checkpoints/8"} if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "notify_responders"
-	not _tool_execution_unconfirmed_alert_1_false
+	not _tool_execution_unconfirmed_alert_false
 }
 
-_tool_execution_unconfirmed_alert_1_true if {
+_tool_execution_unconfirmed_alert_true if {
 	_v_string_evidence_ownership_alert_state_typed
 	_v_string_evidence_ownership_alert_state != "confirmed"
 }
 
-_tool_execution_unconfirmed_alert_1_false if {
+_tool_execution_unconfirmed_alert_false if {
 	_v_string_evidence_ownership_alert_state_typed
 	_v_string_evidence_ownership_alert_state == "confirmed"
 }
 
 default _tool_execution_unconfirmed_alert_result := "unknown"
 
-_tool_execution_unconfirmed_alert_result := "true" if _tool_execution_unconfirmed_alert_1_true
+_tool_execution_unconfirmed_alert_result := "true" if _tool_execution_unconfirmed_alert_true
 
-_tool_execution_unconfirmed_alert_result := "false" if _tool_execution_unconfirmed_alert_1_false
+_tool_execution_unconfirmed_alert_result := "false" if _tool_execution_unconfirmed_alert_false
 
 _tool_execution_unconfirmed_alert_unknown contains "evidence.ownership.alert_state" if not _v_string_evidence_ownership_alert_state_typed
 
@@ -926,16 +893,16 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "escala
 findings contains finding.new("escalation_skips_a_level", "deny", "control.tool_execution", "control_checkpoints.escalation_skips_a_level", "checkpoints.yaml#/control_checkpoints/9") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "escalate_incident"
-	not _tool_execution_escalation_skips_a_level_1_false
+	not _tool_execution_escalation_skips_a_level_false
 }
 
-_tool_execution_escalation_skips_a_level_1_true if {
+_tool_execution_escalation_skips_a_level_true if {
 	_v_number_arguments_to_level_typed
 	_v_number_evidence_ownership_next_level_typed
 	_v_number_arguments_to_level != _v_number_evidence_ownership_next_level
 }
 
-_tool_execution_escalation_skips_a_level_1_false if {
+_tool_execution_escalation_skips_a_level_false if {
 	_v_number_arguments_to_level_typed
 	_v_number_evidence_ownership_next_level_typed
 	_v_number_arguments_to_level == _v_number_evidence_ownership_next_level
@@ -943,9 +910,9 @@ _tool_execution_escalation_skips_a_level_1_false if {
 
 default _tool_execution_escalation_skips_a_level_result := "unknown"
 
-_tool_execution_escalation_skips_a_level_result := "true" if _tool_execution_escalation_skips_a_level_1_true
+_tool_execution_escalation_skips_a_level_result := "true" if _tool_execution_escalation_skips_a_level_true
 
-_tool_execution_escalation_skips_a_level_result := "false" if _tool_execution_escalation_skips_a_level_1_false
+_tool_execution_escalation_skips_a_level_result := "false" if _tool_execution_escalation_skips_a_level_false
 
 _tool_execution_escalation_skips_a_level_unknown contains "arguments.to_level" if not _v_number_arguments_to_level_typed
 
@@ -967,7 +934,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "creden
 redactions contains {"code": "credential_in_message", "source": "checkpoints.yaml#/control_checkpoints/10", "pointers": ["/message"]} if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "notify_responders"
-	not _tool_execution_credential_in_message_1_false
+	not _tool_execution_credential_in_message_false
 }
 
 # METADATA
@@ -986,24 +953,26 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "creden
 redactions contains {"code": "credential_in_message", "source": "checkpoints.yaml#/control_checkpoints/10", "pointers": ["/message"]} if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "notify_customers"
-	not _tool_execution_credential_in_message_1_false
+	not _tool_execution_credential_in_message_false
 }
 
-_tool_execution_credential_in_message_1_true if {
+_tool_execution_credential_in_message_1 if {
 	_v_string_arguments_message_typed
 	regex.match("[pP]assword|[aA][pP][iI][_-]?[kK]ey|[bB]earer ", _v_string_arguments_message)
 }
 
-_tool_execution_credential_in_message_1_false if {
+_tool_execution_credential_in_message_true if _tool_execution_credential_in_message_1
+
+_tool_execution_credential_in_message_false if {
 	_v_string_arguments_message_typed
-	not _tool_execution_credential_in_message_1_true
+	not _tool_execution_credential_in_message_1
 }
 
 default _tool_execution_credential_in_message_result := "unknown"
 
-_tool_execution_credential_in_message_result := "true" if _tool_execution_credential_in_message_1_true
+_tool_execution_credential_in_message_result := "true" if _tool_execution_credential_in_message_true
 
-_tool_execution_credential_in_message_result := "false" if _tool_execution_credential_in_message_1_false
+_tool_execution_credential_in_message_result := "false" if _tool_execution_credential_in_message_false
 
 _tool_execution_credential_in_message_unknown contains "arguments.message" if not _v_string_arguments_message_typed
 
@@ -1023,24 +992,24 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "remedi
 findings contains finding.new("remediation_without_command", "deny", "control.tool_execution", "control_checkpoints.remediation_without_command", "checkpoints.yaml#/control_checkpoints/11") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "run_remediation"
-	not _tool_execution_remediation_without_command_1_false
+	not _tool_execution_remediation_without_command_false
 }
 
-_tool_execution_remediation_without_command_1_true if {
+_tool_execution_remediation_without_command_true if {
 	_v_string_evidence_ownership_owner_role_typed
 	_v_string_evidence_ownership_owner_role != "incident_commander"
 }
 
-_tool_execution_remediation_without_command_1_false if {
+_tool_execution_remediation_without_command_false if {
 	_v_string_evidence_ownership_owner_role_typed
 	_v_string_evidence_ownership_owner_role == "incident_commander"
 }
 
 default _tool_execution_remediation_without_command_result := "unknown"
 
-_tool_execution_remediation_without_command_result := "true" if _tool_execution_remediation_without_command_1_true
+_tool_execution_remediation_without_command_result := "true" if _tool_execution_remediation_without_command_true
 
-_tool_execution_remediation_without_command_result := "false" if _tool_execution_remediation_without_command_1_false
+_tool_execution_remediation_without_command_result := "false" if _tool_execution_remediation_without_command_false
 
 _tool_execution_remediation_without_command_unknown contains "evidence.ownership.owner_role" if not _v_string_evidence_ownership_owner_role_typed
 
@@ -1060,45 +1029,33 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "missin
 findings contains finding.new("missing_runbook", "deny", "control.tool_execution", "control_checkpoints.missing_runbook", "checkpoints.yaml#/control_checkpoints/12") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "run_remediation"
-	not _tool_execution_missing_runbook_3_false
+	not _tool_execution_missing_runbook_false
 }
 
-_tool_execution_missing_runbook_1_true if {
+_tool_execution_missing_runbook_true if {
 	_v_number_evidence_retrieval_source_count_typed
 	_v_number_evidence_retrieval_source_count < 1
 }
 
-_tool_execution_missing_runbook_1_false if {
-	_v_number_evidence_retrieval_source_count_typed
-	_v_number_evidence_retrieval_source_count >= 1
-}
-
-_tool_execution_missing_runbook_2_true if {
+_tool_execution_missing_runbook_true if {
 	_v_string_arguments_runbook_id_typed
 	_v_string_evidence_retrieval_document_id_typed
 	_v_string_arguments_runbook_id != _v_string_evidence_retrieval_document_id
 }
 
-_tool_execution_missing_runbook_2_false if {
+_tool_execution_missing_runbook_false if {
+	_v_number_evidence_retrieval_source_count_typed
+	_v_number_evidence_retrieval_source_count >= 1
 	_v_string_arguments_runbook_id_typed
 	_v_string_evidence_retrieval_document_id_typed
 	_v_string_arguments_runbook_id == _v_string_evidence_retrieval_document_id
 }
 
-_tool_execution_missing_runbook_3_true if _tool_execution_missing_runbook_1_true
-
-_tool_execution_missing_runbook_3_true if _tool_execution_missing_runbook_2_true
-
-_tool_execution_missing_runbook_3_false if {
-	_tool_execution_missing_runbook_1_false
-	_tool_execution_missing_runbook_2_false
-}
-
 default _tool_execution_missing_runbook_result := "unknown"
 
-_tool_execution_missing_runbook_result := "true" if _tool_execution_missing_runbook_3_true
+_tool_execution_missing_runbook_result := "true" if _tool_execution_missing_runbook_true
 
-_tool_execution_missing_runbook_result := "false" if _tool_execution_missing_runbook_3_false
+_tool_execution_missing_runbook_result := "false" if _tool_execution_missing_runbook_false
 
 _tool_execution_missing_runbook_unknown contains "arguments.runbook_id" if not _v_string_arguments_runbook_id_typed
 
@@ -1122,16 +1079,16 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "runboo
 findings contains finding.new("runbook_superseded", "deny", "control.tool_execution", "control_checkpoints.runbook_superseded", "checkpoints.yaml#/control_checkpoints/13") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "run_remediation"
-	not _tool_execution_runbook_superseded_1_false
+	not _tool_execution_runbook_superseded_false
 }
 
-_tool_execution_runbook_superseded_1_true if {
+_tool_execution_runbook_superseded_true if {
 	_v_string_evidence_retrieval_revision_typed
 	_v_string_evidence_retrieval_current_revision_typed
 	_v_string_evidence_retrieval_revision != _v_string_evidence_retrieval_current_revision
 }
 
-_tool_execution_runbook_superseded_1_false if {
+_tool_execution_runbook_superseded_false if {
 	_v_string_evidence_retrieval_revision_typed
 	_v_string_evidence_retrieval_current_revision_typed
 	_v_string_evidence_retrieval_revision == _v_string_evidence_retrieval_current_revision
@@ -1139,9 +1096,9 @@ _tool_execution_runbook_superseded_1_false if {
 
 default _tool_execution_runbook_superseded_result := "unknown"
 
-_tool_execution_runbook_superseded_result := "true" if _tool_execution_runbook_superseded_1_true
+_tool_execution_runbook_superseded_result := "true" if _tool_execution_runbook_superseded_true
 
-_tool_execution_runbook_superseded_result := "false" if _tool_execution_runbook_superseded_1_false
+_tool_execution_runbook_superseded_result := "false" if _tool_execution_runbook_superseded_false
 
 _tool_execution_runbook_superseded_unknown contains "evidence.retrieval.current_revision" if not _v_string_evidence_retrieval_current_revision_typed
 
@@ -1163,24 +1120,24 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "wide_b
 demands contains finding.new("wide_blast_radius", "require_approval", "control.tool_execution", "control_checkpoints.wide_blast_radius", "checkpoints.yaml#/control_checkpoints/14") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "run_remediation"
-	not _tool_execution_wide_blast_radius_1_false
+	not _tool_execution_wide_blast_radius_false
 }
 
-_tool_execution_wide_blast_radius_1_true if {
+_tool_execution_wide_blast_radius_true if {
 	_v_string_arguments_blast_radius_typed
 	_v_string_arguments_blast_radius != "single_host"
 }
 
-_tool_execution_wide_blast_radius_1_false if {
+_tool_execution_wide_blast_radius_false if {
 	_v_string_arguments_blast_radius_typed
 	_v_string_arguments_blast_radius == "single_host"
 }
 
 default _tool_execution_wide_blast_radius_result := "unknown"
 
-_tool_execution_wide_blast_radius_result := "true" if _tool_execution_wide_blast_radius_1_true
+_tool_execution_wide_blast_radius_result := "true" if _tool_execution_wide_blast_radius_true
 
-_tool_execution_wide_blast_radius_result := "false" if _tool_execution_wide_blast_radius_1_false
+_tool_execution_wide_blast_radius_result := "false" if _tool_execution_wide_blast_radius_false
 
 _tool_execution_wide_blast_radius_unknown contains "arguments.blast_radius" if not _v_string_arguments_blast_radius_typed
 
@@ -1200,24 +1157,24 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "lesson
 findings contains finding.new("lesson_before_review", "deny", "control.tool_execution", "control_checkpoints.lesson_before_review", "checkpoints.yaml#/control_checkpoints/15") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "remember_lesson"
-	not _tool_execution_lesson_before_review_1_false
+	not _tool_execution_lesson_before_review_false
 }
 
-_tool_execution_lesson_before_review_1_true if {
+_tool_execution_lesson_before_review_true if {
 	_v_string_evidence_ownership_review_status_typed
 	_v_string_evidence_ownership_review_status != "completed"
 }
 
-_tool_execution_lesson_before_review_1_false if {
+_tool_execution_lesson_before_review_false if {
 	_v_string_evidence_ownership_review_status_typed
 	_v_string_evidence_ownership_review_status == "completed"
 }
 
 default _tool_execution_lesson_before_review_result := "unknown"
 
-_tool_execution_lesson_before_review_result := "true" if _tool_execution_lesson_before_review_1_true
+_tool_execution_lesson_before_review_result := "true" if _tool_execution_lesson_before_review_true
 
-_tool_execution_lesson_before_review_result := "false" if _tool_execution_lesson_before_review_1_false
+_tool_execution_lesson_before_review_result := "false" if _tool_execution_lesson_before_review_false
 
 _tool_execution_lesson_before_review_unknown contains "evidence.ownership.review_status" if not _v_string_evidence_ownership_review_status_typed
 
@@ -1237,24 +1194,24 @@ controls contains {"checkpoint": "state", "policy_requirement": "lesson_before_r
 findings contains finding.new("lesson_before_review", "deny", "control.state", "control_checkpoints.lesson_before_review", "checkpoints.yaml#/control_checkpoints/16") if {
 	input.checkpoint == "state"
 	input.operation == "memory_write"
-	not _state_lesson_before_review_1_false
+	not _state_lesson_before_review_false
 }
 
-_state_lesson_before_review_1_true if {
+_state_lesson_before_review_true if {
 	_v_string_evidence_ownership_review_status_typed
 	_v_string_evidence_ownership_review_status != "completed"
 }
 
-_state_lesson_before_review_1_false if {
+_state_lesson_before_review_false if {
 	_v_string_evidence_ownership_review_status_typed
 	_v_string_evidence_ownership_review_status == "completed"
 }
 
 default _state_lesson_before_review_result := "unknown"
 
-_state_lesson_before_review_result := "true" if _state_lesson_before_review_1_true
+_state_lesson_before_review_result := "true" if _state_lesson_before_review_true
 
-_state_lesson_before_review_result := "false" if _state_lesson_before_review_1_false
+_state_lesson_before_review_result := "false" if _state_lesson_before_review_false
 
 _state_lesson_before_review_unknown contains "evidence.ownership.review_status" if not _v_string_evidence_ownership_review_status_typed
 
@@ -1270,36 +1227,32 @@ controls contains {"checkpoint": "output", "policy_requirement": "no_credential_
 #   source: "checkpoints.yaml#/control_checkpoints/17"
 findings contains finding.new("no_credential_leaves", "deny", "control.output", "control_checkpoints.no_credential_leaves", "checkpoints.yaml#/control_checkpoints/17") if {
 	input.checkpoint == "output"
-	not _output_no_credential_leaves_3_false
+	not _output_no_credential_leaves_false
 }
 
-_output_no_credential_leaves_1_false if is_null(_v_string_request_text)
+_output_no_credential_leaves_1 if is_null(_v_string_request_text)
 
-_output_no_credential_leaves_1_true if not _output_no_credential_leaves_1_false
-
-_output_no_credential_leaves_2_true if {
+_output_no_credential_leaves_2 if {
 	_v_string_request_text_typed
 	regex.match("[aA][pP][iI][_-]?[kK]ey|[bB]earer ", _v_string_request_text)
 }
 
-_output_no_credential_leaves_2_false if {
+_output_no_credential_leaves_true if {
+	not _output_no_credential_leaves_1
+	_output_no_credential_leaves_2
+}
+
+_output_no_credential_leaves_false if _output_no_credential_leaves_1
+
+_output_no_credential_leaves_false if {
 	_v_string_request_text_typed
-	not _output_no_credential_leaves_2_true
+	not _output_no_credential_leaves_2
 }
-
-_output_no_credential_leaves_3_true if {
-	_output_no_credential_leaves_1_true
-	_output_no_credential_leaves_2_true
-}
-
-_output_no_credential_leaves_3_false if _output_no_credential_leaves_1_false
-
-_output_no_credential_leaves_3_false if _output_no_credential_leaves_2_false
 
 default _output_no_credential_leaves_result := "unknown"
 
-_output_no_credential_leaves_result := "true" if _output_no_credential_leaves_3_true
+_output_no_credential_leaves_result := "true" if _output_no_credential_leaves_true
 
-_output_no_credential_leaves_result := "false" if _output_no_credential_leaves_3_false
+_output_no_credential_leaves_result := "false" if _output_no_credential_leaves_false
 
 _output_no_credential_leaves_unknown contains "request.text" if not _v_string_request_text_typed

@@ -179,43 +179,33 @@ findings contains finding.new("configured_allow", "allow", "cap_110", "capabilit
 	input.checkpoint == "tool_execution"
 	input.operation == "call_tool"
 	input.request.capability == "escalate_incident"
-	_when_escalate_incident_3_true
+	_when_escalate_incident_true
 }
 
-_when_escalate_incident_1_true if {
+_when_escalate_incident_1 if {
 	_v_string_evidence_ownership_severity_typed
 	_v_string_evidence_ownership_severity in ["sev1", "sev2"]
 }
 
-_when_escalate_incident_1_false if {
-	_v_string_evidence_ownership_severity_typed
-	not _when_escalate_incident_1_true
-}
+_when_escalate_incident_true if _when_escalate_incident_1
 
-_when_escalate_incident_2_true if {
+_when_escalate_incident_true if {
 	_v_number_evidence_ownership_unacknowledged_ms_typed
 	_v_number_evidence_ownership_unacknowledged_ms >= 900000
 }
 
-_when_escalate_incident_2_false if {
+_when_escalate_incident_false if {
+	_v_string_evidence_ownership_severity_typed
+	not _when_escalate_incident_1
 	_v_number_evidence_ownership_unacknowledged_ms_typed
 	_v_number_evidence_ownership_unacknowledged_ms < 900000
 }
 
-_when_escalate_incident_3_true if _when_escalate_incident_1_true
-
-_when_escalate_incident_3_true if _when_escalate_incident_2_true
-
-_when_escalate_incident_3_false if {
-	_when_escalate_incident_1_false
-	_when_escalate_incident_2_false
-}
-
 default _when_escalate_incident_result := "unknown"
 
-_when_escalate_incident_result := "true" if _when_escalate_incident_3_true
+_when_escalate_incident_result := "true" if _when_escalate_incident_true
 
-_when_escalate_incident_result := "false" if _when_escalate_incident_3_false
+_when_escalate_incident_result := "false" if _when_escalate_incident_false
 
 _when_escalate_incident_unknown contains "evidence.ownership.severity" if not _v_string_evidence_ownership_severity_typed
 
@@ -229,7 +219,7 @@ findings contains finding.new("when_not_met", "deny", "cap_110", "capabilities.e
 	input.checkpoint == "tool_execution"
 	input.operation == "resume_tool"
 	input.request.capability == "escalate_incident"
-	not _when_escalate_incident_3_true
+	not _when_escalate_incident_true
 }
 
 # METADATA

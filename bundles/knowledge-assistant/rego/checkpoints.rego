@@ -20,24 +20,26 @@ controls contains {"checkpoint": "input", "policy_requirement": "source_not_appr
 findings contains finding.new("source_not_approved", "deny", "control.input", "control_checkpoints.source_not_approved", "checkpoints.yaml#/control_checkpoints/0") if {
 	input.checkpoint == "input"
 	input.operation == "retrieve"
-	not _input_source_not_approved_1_true
+	not _input_source_not_approved_false
 }
 
-_input_source_not_approved_1_true if {
+_input_source_not_approved_1 if {
 	_v_string_evidence_retrieval_source_typed
 	_v_string_evidence_retrieval_source in ["wiki", "handbook", "runbooks"]
 }
 
-_input_source_not_approved_1_false if {
+_input_source_not_approved_true if {
 	_v_string_evidence_retrieval_source_typed
-	not _input_source_not_approved_1_true
+	not _input_source_not_approved_1
 }
+
+_input_source_not_approved_false if _input_source_not_approved_1
 
 default _input_source_not_approved_result := "unknown"
 
-_input_source_not_approved_result := "true" if _input_source_not_approved_1_false
+_input_source_not_approved_result := "true" if _input_source_not_approved_true
 
-_input_source_not_approved_result := "false" if _input_source_not_approved_1_true
+_input_source_not_approved_result := "false" if _input_source_not_approved_false
 
 _input_source_not_approved_unknown contains "evidence.retrieval.source" if not _v_string_evidence_retrieval_source_typed
 
@@ -57,24 +59,24 @@ controls contains {"checkpoint": "input", "policy_requirement": "document_access
 findings contains finding.new("document_access_denied", "deny", "control.input", "control_checkpoints.document_access_denied", "checkpoints.yaml#/control_checkpoints/1") if {
 	input.checkpoint == "input"
 	input.operation == "retrieve"
-	not _input_document_access_denied_1_false
+	not _input_document_access_denied_false
 }
 
-_input_document_access_denied_1_true if {
+_input_document_access_denied_true if {
 	_v_string_evidence_retrieval_access_decision_typed
 	_v_string_evidence_retrieval_access_decision != "granted"
 }
 
-_input_document_access_denied_1_false if {
+_input_document_access_denied_false if {
 	_v_string_evidence_retrieval_access_decision_typed
 	_v_string_evidence_retrieval_access_decision == "granted"
 }
 
 default _input_document_access_denied_result := "unknown"
 
-_input_document_access_denied_result := "true" if _input_document_access_denied_1_true
+_input_document_access_denied_result := "true" if _input_document_access_denied_true
 
-_input_document_access_denied_result := "false" if _input_document_access_denied_1_false
+_input_document_access_denied_result := "false" if _input_document_access_denied_false
 
 _input_document_access_denied_unknown contains "evidence.retrieval.access_decision" if not _v_string_evidence_retrieval_access_decision_typed
 
@@ -94,24 +96,26 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "source
 findings contains finding.new("source_not_approved", "deny", "control.tool_execution", "control_checkpoints.source_not_approved", "checkpoints.yaml#/control_checkpoints/2") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "read_document"
-	not _tool_execution_source_not_approved_1_true
+	not _tool_execution_source_not_approved_false
 }
 
-_tool_execution_source_not_approved_1_true if {
+_tool_execution_source_not_approved_1 if {
 	_v_string_evidence_retrieval_source_typed
 	_v_string_evidence_retrieval_source in ["wiki", "handbook", "runbooks"]
 }
 
-_tool_execution_source_not_approved_1_false if {
+_tool_execution_source_not_approved_true if {
 	_v_string_evidence_retrieval_source_typed
-	not _tool_execution_source_not_approved_1_true
+	not _tool_execution_source_not_approved_1
 }
+
+_tool_execution_source_not_approved_false if _tool_execution_source_not_approved_1
 
 default _tool_execution_source_not_approved_result := "unknown"
 
-_tool_execution_source_not_approved_result := "true" if _tool_execution_source_not_approved_1_false
+_tool_execution_source_not_approved_result := "true" if _tool_execution_source_not_approved_true
 
-_tool_execution_source_not_approved_result := "false" if _tool_execution_source_not_approved_1_true
+_tool_execution_source_not_approved_result := "false" if _tool_execution_source_not_approved_false
 
 _tool_execution_source_not_approved_unknown contains "evidence.retrieval.source" if not _v_string_evidence_retrieval_source_typed
 
@@ -131,7 +135,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "docume
 findings contains finding.new("document_access_denied", "deny", "control.tool_execution", "control_checkpoints.document_access_denied", "checkpoints.yaml#/control_checkpoints/3") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "read_document"
-	not _tool_execution_document_access_denied_1_false
+	not _tool_execution_document_access_denied_false
 }
 
 # METADATA
@@ -150,7 +154,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "docume
 findings contains finding.new("document_access_denied", "deny", "control.tool_execution", "control_checkpoints.document_access_denied", "checkpoints.yaml#/control_checkpoints/3") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "remember_fact"
-	not _tool_execution_document_access_denied_1_false
+	not _tool_execution_document_access_denied_false
 }
 
 # METADATA
@@ -169,24 +173,24 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "docume
 findings contains finding.new("document_access_denied", "deny", "control.tool_execution", "control_checkpoints.document_access_denied", "checkpoints.yaml#/control_checkpoints/3") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "share_answer_externally"
-	not _tool_execution_document_access_denied_1_false
+	not _tool_execution_document_access_denied_false
 }
 
-_tool_execution_document_access_denied_1_true if {
+_tool_execution_document_access_denied_true if {
 	_v_string_evidence_retrieval_access_decision_typed
 	_v_string_evidence_retrieval_access_decision != "granted"
 }
 
-_tool_execution_document_access_denied_1_false if {
+_tool_execution_document_access_denied_false if {
 	_v_string_evidence_retrieval_access_decision_typed
 	_v_string_evidence_retrieval_access_decision == "granted"
 }
 
 default _tool_execution_document_access_denied_result := "unknown"
 
-_tool_execution_document_access_denied_result := "true" if _tool_execution_document_access_denied_1_true
+_tool_execution_document_access_denied_result := "true" if _tool_execution_document_access_denied_true
 
-_tool_execution_document_access_denied_result := "false" if _tool_execution_document_access_denied_1_false
+_tool_execution_document_access_denied_result := "false" if _tool_execution_document_access_denied_false
 
 _tool_execution_document_access_denied_unknown contains "evidence.retrieval.access_decision" if not _v_string_evidence_retrieval_access_decision_typed
 
@@ -206,7 +210,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "access
 findings contains finding.new("access_checked_for_another", "deny", "control.tool_execution", "control_checkpoints.access_checked_for_another", "checkpoints.yaml#/control_checkpoints/4") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "read_document"
-	not _tool_execution_access_checked_for_another_3_false
+	not _tool_execution_access_checked_for_another_false
 }
 
 # METADATA
@@ -225,7 +229,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "access
 findings contains finding.new("access_checked_for_another", "deny", "control.tool_execution", "control_checkpoints.access_checked_for_another", "checkpoints.yaml#/control_checkpoints/4") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "remember_fact"
-	not _tool_execution_access_checked_for_another_3_false
+	not _tool_execution_access_checked_for_another_false
 }
 
 # METADATA
@@ -244,47 +248,35 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "access
 findings contains finding.new("access_checked_for_another", "deny", "control.tool_execution", "control_checkpoints.access_checked_for_another", "checkpoints.yaml#/control_checkpoints/4") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "share_answer_externally"
-	not _tool_execution_access_checked_for_another_3_false
+	not _tool_execution_access_checked_for_another_false
 }
 
-_tool_execution_access_checked_for_another_1_true if {
+_tool_execution_access_checked_for_another_true if {
 	_v_string_evidence_retrieval_principal_id_typed
 	_v_string_identity_principal_id_typed
 	_v_string_evidence_retrieval_principal_id != _v_string_identity_principal_id
 }
 
-_tool_execution_access_checked_for_another_1_false if {
-	_v_string_evidence_retrieval_principal_id_typed
-	_v_string_identity_principal_id_typed
-	_v_string_evidence_retrieval_principal_id == _v_string_identity_principal_id
-}
-
-_tool_execution_access_checked_for_another_2_true if {
+_tool_execution_access_checked_for_another_true if {
 	_v_string_evidence_retrieval_tenant_id_typed
 	_v_string_identity_tenant_id_typed
 	_v_string_evidence_retrieval_tenant_id != _v_string_identity_tenant_id
 }
 
-_tool_execution_access_checked_for_another_2_false if {
+_tool_execution_access_checked_for_another_false if {
+	_v_string_evidence_retrieval_principal_id_typed
+	_v_string_identity_principal_id_typed
+	_v_string_evidence_retrieval_principal_id == _v_string_identity_principal_id
 	_v_string_evidence_retrieval_tenant_id_typed
 	_v_string_identity_tenant_id_typed
 	_v_string_evidence_retrieval_tenant_id == _v_string_identity_tenant_id
 }
 
-_tool_execution_access_checked_for_another_3_true if _tool_execution_access_checked_for_another_1_true
-
-_tool_execution_access_checked_for_another_3_true if _tool_execution_access_checked_for_another_2_true
-
-_tool_execution_access_checked_for_another_3_false if {
-	_tool_execution_access_checked_for_another_1_false
-	_tool_execution_access_checked_for_another_2_false
-}
-
 default _tool_execution_access_checked_for_another_result := "unknown"
 
-_tool_execution_access_checked_for_another_result := "true" if _tool_execution_access_checked_for_another_3_true
+_tool_execution_access_checked_for_another_result := "true" if _tool_execution_access_checked_for_another_true
 
-_tool_execution_access_checked_for_another_result := "false" if _tool_execution_access_checked_for_another_3_false
+_tool_execution_access_checked_for_another_result := "false" if _tool_execution_access_checked_for_another_false
 
 _tool_execution_access_checked_for_another_unknown contains "evidence.retrieval.principal_id" if not _v_string_evidence_retrieval_principal_id_typed
 
@@ -310,7 +302,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "access
 findings contains finding.new("access_check_untrusted", "deny", "control.tool_execution", "control_checkpoints.access_check_untrusted", "checkpoints.yaml#/control_checkpoints/5") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "read_document"
-	not _tool_execution_access_check_untrusted_1_false
+	not _tool_execution_access_check_untrusted_false
 }
 
 # METADATA
@@ -329,7 +321,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "access
 findings contains finding.new("access_check_untrusted", "deny", "control.tool_execution", "control_checkpoints.access_check_untrusted", "checkpoints.yaml#/control_checkpoints/5") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "remember_fact"
-	not _tool_execution_access_check_untrusted_1_false
+	not _tool_execution_access_check_untrusted_false
 }
 
 # METADATA
@@ -348,24 +340,24 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "access
 findings contains finding.new("access_check_untrusted", "deny", "control.tool_execution", "control_checkpoints.access_check_untrusted", "checkpoints.yaml#/control_checkpoints/5") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "share_answer_externally"
-	not _tool_execution_access_check_untrusted_1_false
+	not _tool_execution_access_check_untrusted_false
 }
 
-_tool_execution_access_check_untrusted_1_true if {
+_tool_execution_access_check_untrusted_true if {
 	_v_string_evidence_retrieval_checked_by_typed
 	_v_string_evidence_retrieval_checked_by != "svc-access-control"
 }
 
-_tool_execution_access_check_untrusted_1_false if {
+_tool_execution_access_check_untrusted_false if {
 	_v_string_evidence_retrieval_checked_by_typed
 	_v_string_evidence_retrieval_checked_by == "svc-access-control"
 }
 
 default _tool_execution_access_check_untrusted_result := "unknown"
 
-_tool_execution_access_check_untrusted_result := "true" if _tool_execution_access_check_untrusted_1_true
+_tool_execution_access_check_untrusted_result := "true" if _tool_execution_access_check_untrusted_true
 
-_tool_execution_access_check_untrusted_result := "false" if _tool_execution_access_check_untrusted_1_false
+_tool_execution_access_check_untrusted_result := "false" if _tool_execution_access_check_untrusted_false
 
 _tool_execution_access_check_untrusted_unknown contains "evidence.retrieval.checked_by" if not _v_string_evidence_retrieval_checked_by_typed
 
@@ -385,7 +377,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "access
 findings contains finding.new("access_check_stale", "deny", "control.tool_execution", "control_checkpoints.access_check_stale", "checkpoints.yaml#/control_checkpoints/6") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "read_document"
-	not _tool_execution_access_check_stale_3_false
+	not _tool_execution_access_check_stale_false
 }
 
 # METADATA
@@ -404,7 +396,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "access
 findings contains finding.new("access_check_stale", "deny", "control.tool_execution", "control_checkpoints.access_check_stale", "checkpoints.yaml#/control_checkpoints/6") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "remember_fact"
-	not _tool_execution_access_check_stale_3_false
+	not _tool_execution_access_check_stale_false
 }
 
 # METADATA
@@ -423,43 +415,30 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "access
 findings contains finding.new("access_check_stale", "deny", "control.tool_execution", "control_checkpoints.access_check_stale", "checkpoints.yaml#/control_checkpoints/6") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "share_answer_externally"
-	not _tool_execution_access_check_stale_3_false
+	not _tool_execution_access_check_stale_false
 }
 
-_tool_execution_access_check_stale_1_true if {
+_tool_execution_access_check_stale_true if {
 	_v_number_evidence_retrieval_check_age_ms_typed
 	_v_number_evidence_retrieval_check_age_ms < 0
 }
 
-_tool_execution_access_check_stale_1_false if {
-	_v_number_evidence_retrieval_check_age_ms_typed
-	_v_number_evidence_retrieval_check_age_ms >= 0
-}
-
-_tool_execution_access_check_stale_2_true if {
+_tool_execution_access_check_stale_true if {
 	_v_number_evidence_retrieval_check_age_ms_typed
 	_v_number_evidence_retrieval_check_age_ms > 60000
 }
 
-_tool_execution_access_check_stale_2_false if {
+_tool_execution_access_check_stale_false if {
 	_v_number_evidence_retrieval_check_age_ms_typed
+	_v_number_evidence_retrieval_check_age_ms >= 0
 	_v_number_evidence_retrieval_check_age_ms <= 60000
-}
-
-_tool_execution_access_check_stale_3_true if _tool_execution_access_check_stale_1_true
-
-_tool_execution_access_check_stale_3_true if _tool_execution_access_check_stale_2_true
-
-_tool_execution_access_check_stale_3_false if {
-	_tool_execution_access_check_stale_1_false
-	_tool_execution_access_check_stale_2_false
 }
 
 default _tool_execution_access_check_stale_result := "unknown"
 
-_tool_execution_access_check_stale_result := "true" if _tool_execution_access_check_stale_3_true
+_tool_execution_access_check_stale_result := "true" if _tool_execution_access_check_stale_true
 
-_tool_execution_access_check_stale_result := "false" if _tool_execution_access_check_stale_3_false
+_tool_execution_access_check_stale_result := "false" if _tool_execution_access_check_stale_false
 
 _tool_execution_access_check_stale_unknown contains "evidence.retrieval.check_age_ms" if not _v_number_evidence_retrieval_check_age_ms_typed
 
@@ -479,7 +458,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "eviden
 findings contains finding.new("evidence_for_another_document", "deny", "control.tool_execution", "control_checkpoints.evidence_for_another_document", "checkpoints.yaml#/control_checkpoints/7") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "read_document"
-	not _tool_execution_evidence_for_another_document_1_false
+	not _tool_execution_evidence_for_another_document_false
 }
 
 # METADATA
@@ -498,7 +477,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "eviden
 findings contains finding.new("evidence_for_another_document", "deny", "control.tool_execution", "control_checkpoints.evidence_for_another_document", "checkpoints.yaml#/control_checkpoints/7") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "remember_fact"
-	not _tool_execution_evidence_for_another_document_1_false
+	not _tool_execution_evidence_for_another_document_false
 }
 
 # METADATA
@@ -517,16 +496,16 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "eviden
 findings contains finding.new("evidence_for_another_document", "deny", "control.tool_execution", "control_checkpoints.evidence_for_another_document", "checkpoints.yaml#/control_checkpoints/7") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "share_answer_externally"
-	not _tool_execution_evidence_for_another_document_1_false
+	not _tool_execution_evidence_for_another_document_false
 }
 
-_tool_execution_evidence_for_another_document_1_true if {
+_tool_execution_evidence_for_another_document_true if {
 	_v_string_arguments_document_id_typed
 	_v_string_evidence_retrieval_document_id_typed
 	_v_string_arguments_document_id != _v_string_evidence_retrieval_document_id
 }
 
-_tool_execution_evidence_for_another_document_1_false if {
+_tool_execution_evidence_for_another_document_false if {
 	_v_string_arguments_document_id_typed
 	_v_string_evidence_retrieval_document_id_typed
 	_v_string_arguments_document_id == _v_string_evidence_retrieval_document_id
@@ -534,9 +513,9 @@ _tool_execution_evidence_for_another_document_1_false if {
 
 default _tool_execution_evidence_for_another_document_result := "unknown"
 
-_tool_execution_evidence_for_another_document_result := "true" if _tool_execution_evidence_for_another_document_1_true
+_tool_execution_evidence_for_another_document_result := "true" if _tool_execution_evidence_for_another_document_true
 
-_tool_execution_evidence_for_another_document_result := "false" if _tool_execution_evidence_for_another_document_1_false
+_tool_execution_evidence_for_another_document_result := "false" if _tool_execution_evidence_for_another_document_false
 
 _tool_execution_evidence_for_another_document_unknown contains "arguments.document_id" if not _v_string_arguments_document_id_typed
 
@@ -558,24 +537,26 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "classi
 findings contains finding.new("classification_too_high", "deny", "control.tool_execution", "control_checkpoints.classification_too_high", "checkpoints.yaml#/control_checkpoints/8") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "read_document"
-	not _tool_execution_classification_too_high_1_true
+	not _tool_execution_classification_too_high_false
 }
 
-_tool_execution_classification_too_high_1_true if {
+_tool_execution_classification_too_high_1 if {
 	_v_string_evidence_retrieval_classification_typed
 	_v_string_evidence_retrieval_classification in ["public", "internal", "confidential"]
 }
 
-_tool_execution_classification_too_high_1_false if {
+_tool_execution_classification_too_high_true if {
 	_v_string_evidence_retrieval_classification_typed
-	not _tool_execution_classification_too_high_1_true
+	not _tool_execution_classification_too_high_1
 }
+
+_tool_execution_classification_too_high_false if _tool_execution_classification_too_high_1
 
 default _tool_execution_classification_too_high_result := "unknown"
 
-_tool_execution_classification_too_high_result := "true" if _tool_execution_classification_too_high_1_false
+_tool_execution_classification_too_high_result := "true" if _tool_execution_classification_too_high_true
 
-_tool_execution_classification_too_high_result := "false" if _tool_execution_classification_too_high_1_true
+_tool_execution_classification_too_high_result := "false" if _tool_execution_classification_too_high_false
 
 _tool_execution_classification_too_high_unknown contains "evidence.retrieval.classification" if not _v_string_evidence_retrieval_classification_typed
 
@@ -595,7 +576,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "page_e
 findings contains finding.new("page_expired", "deny", "control.tool_execution", "control_checkpoints.page_expired", "checkpoints.yaml#/control_checkpoints/9") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "read_document"
-	not _tool_execution_page_expired_3_false
+	not _tool_execution_page_expired_false
 }
 
 # METADATA
@@ -614,7 +595,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "page_e
 findings contains finding.new("page_expired", "deny", "control.tool_execution", "control_checkpoints.page_expired", "checkpoints.yaml#/control_checkpoints/9") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "remember_fact"
-	not _tool_execution_page_expired_3_false
+	not _tool_execution_page_expired_false
 }
 
 # METADATA
@@ -633,43 +614,30 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "page_e
 findings contains finding.new("page_expired", "deny", "control.tool_execution", "control_checkpoints.page_expired", "checkpoints.yaml#/control_checkpoints/9") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "share_answer_externally"
-	not _tool_execution_page_expired_3_false
+	not _tool_execution_page_expired_false
 }
 
-_tool_execution_page_expired_1_true if {
+_tool_execution_page_expired_true if {
 	_v_number_evidence_retrieval_age_ms_typed
 	_v_number_evidence_retrieval_age_ms < 0
 }
 
-_tool_execution_page_expired_1_false if {
-	_v_number_evidence_retrieval_age_ms_typed
-	_v_number_evidence_retrieval_age_ms >= 0
-}
-
-_tool_execution_page_expired_2_true if {
+_tool_execution_page_expired_true if {
 	_v_number_evidence_retrieval_age_ms_typed
 	_v_number_evidence_retrieval_age_ms > 2592000000
 }
 
-_tool_execution_page_expired_2_false if {
+_tool_execution_page_expired_false if {
 	_v_number_evidence_retrieval_age_ms_typed
+	_v_number_evidence_retrieval_age_ms >= 0
 	_v_number_evidence_retrieval_age_ms <= 2592000000
-}
-
-_tool_execution_page_expired_3_true if _tool_execution_page_expired_1_true
-
-_tool_execution_page_expired_3_true if _tool_execution_page_expired_2_true
-
-_tool_execution_page_expired_3_false if {
-	_tool_execution_page_expired_1_false
-	_tool_execution_page_expired_2_false
 }
 
 default _tool_execution_page_expired_result := "unknown"
 
-_tool_execution_page_expired_result := "true" if _tool_execution_page_expired_3_true
+_tool_execution_page_expired_result := "true" if _tool_execution_page_expired_true
 
-_tool_execution_page_expired_result := "false" if _tool_execution_page_expired_3_false
+_tool_execution_page_expired_result := "false" if _tool_execution_page_expired_false
 
 _tool_execution_page_expired_unknown contains "evidence.retrieval.age_ms" if not _v_number_evidence_retrieval_age_ms_typed
 
@@ -689,24 +657,24 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "page_a
 advice contains {"code": "page_ageing", "source": "checkpoints.yaml#/control_checkpoints/10"} if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "read_document"
-	not _tool_execution_page_ageing_1_false
+	not _tool_execution_page_ageing_false
 }
 
-_tool_execution_page_ageing_1_true if {
+_tool_execution_page_ageing_true if {
 	_v_number_evidence_retrieval_age_ms_typed
 	_v_number_evidence_retrieval_age_ms > 604800000
 }
 
-_tool_execution_page_ageing_1_false if {
+_tool_execution_page_ageing_false if {
 	_v_number_evidence_retrieval_age_ms_typed
 	_v_number_evidence_retrieval_age_ms <= 604800000
 }
 
 default _tool_execution_page_ageing_result := "unknown"
 
-_tool_execution_page_ageing_result := "true" if _tool_execution_page_ageing_1_true
+_tool_execution_page_ageing_result := "true" if _tool_execution_page_ageing_true
 
-_tool_execution_page_ageing_result := "false" if _tool_execution_page_ageing_1_false
+_tool_execution_page_ageing_result := "false" if _tool_execution_page_ageing_false
 
 _tool_execution_page_ageing_unknown contains "evidence.retrieval.age_ms" if not _v_number_evidence_retrieval_age_ms_typed
 
@@ -726,7 +694,7 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "fact_s
 findings contains finding.new("fact_superseded", "deny", "control.tool_execution", "control_checkpoints.fact_superseded", "checkpoints.yaml#/control_checkpoints/11") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "remember_fact"
-	not _tool_execution_fact_superseded_1_false
+	not _tool_execution_fact_superseded_false
 }
 
 # METADATA
@@ -745,16 +713,16 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "fact_s
 findings contains finding.new("fact_superseded", "deny", "control.tool_execution", "control_checkpoints.fact_superseded", "checkpoints.yaml#/control_checkpoints/11") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "share_answer_externally"
-	not _tool_execution_fact_superseded_1_false
+	not _tool_execution_fact_superseded_false
 }
 
-_tool_execution_fact_superseded_1_true if {
+_tool_execution_fact_superseded_true if {
 	_v_string_evidence_retrieval_revision_typed
 	_v_string_evidence_retrieval_current_revision_typed
 	_v_string_evidence_retrieval_revision != _v_string_evidence_retrieval_current_revision
 }
 
-_tool_execution_fact_superseded_1_false if {
+_tool_execution_fact_superseded_false if {
 	_v_string_evidence_retrieval_revision_typed
 	_v_string_evidence_retrieval_current_revision_typed
 	_v_string_evidence_retrieval_revision == _v_string_evidence_retrieval_current_revision
@@ -762,9 +730,9 @@ _tool_execution_fact_superseded_1_false if {
 
 default _tool_execution_fact_superseded_result := "unknown"
 
-_tool_execution_fact_superseded_result := "true" if _tool_execution_fact_superseded_1_true
+_tool_execution_fact_superseded_result := "true" if _tool_execution_fact_superseded_true
 
-_tool_execution_fact_superseded_result := "false" if _tool_execution_fact_superseded_1_false
+_tool_execution_fact_superseded_result := "false" if _tool_execution_fact_superseded_false
 
 _tool_execution_fact_superseded_unknown contains "evidence.retrieval.current_revision" if not _v_string_evidence_retrieval_current_revision_typed
 
@@ -786,24 +754,24 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "memory
 findings contains finding.new("memory_without_provenance", "deny", "control.tool_execution", "control_checkpoints.memory_without_provenance", "checkpoints.yaml#/control_checkpoints/12") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "remember_fact"
-	not _tool_execution_memory_without_provenance_1_false
+	not _tool_execution_memory_without_provenance_false
 }
 
-_tool_execution_memory_without_provenance_1_true if {
+_tool_execution_memory_without_provenance_true if {
 	_v_string_evidence_retrieval_provenance_typed
 	_v_string_evidence_retrieval_provenance != "attributed"
 }
 
-_tool_execution_memory_without_provenance_1_false if {
+_tool_execution_memory_without_provenance_false if {
 	_v_string_evidence_retrieval_provenance_typed
 	_v_string_evidence_retrieval_provenance == "attributed"
 }
 
 default _tool_execution_memory_without_provenance_result := "unknown"
 
-_tool_execution_memory_without_provenance_result := "true" if _tool_execution_memory_without_provenance_1_true
+_tool_execution_memory_without_provenance_result := "true" if _tool_execution_memory_without_provenance_true
 
-_tool_execution_memory_without_provenance_result := "false" if _tool_execution_memory_without_provenance_1_false
+_tool_execution_memory_without_provenance_result := "false" if _tool_execution_memory_without_provenance_false
 
 _tool_execution_memory_without_provenance_unknown contains "evidence.retrieval.provenance" if not _v_string_evidence_retrieval_provenance_typed
 
@@ -823,24 +791,24 @@ controls contains {"checkpoint": "state", "policy_requirement": "memory_without_
 findings contains finding.new("memory_without_provenance", "deny", "control.state", "control_checkpoints.memory_without_provenance", "checkpoints.yaml#/control_checkpoints/13") if {
 	input.checkpoint == "state"
 	input.operation == "memory_write"
-	not _state_memory_without_provenance_1_false
+	not _state_memory_without_provenance_false
 }
 
-_state_memory_without_provenance_1_true if {
+_state_memory_without_provenance_true if {
 	_v_string_evidence_retrieval_provenance_typed
 	_v_string_evidence_retrieval_provenance != "attributed"
 }
 
-_state_memory_without_provenance_1_false if {
+_state_memory_without_provenance_false if {
 	_v_string_evidence_retrieval_provenance_typed
 	_v_string_evidence_retrieval_provenance == "attributed"
 }
 
 default _state_memory_without_provenance_result := "unknown"
 
-_state_memory_without_provenance_result := "true" if _state_memory_without_provenance_1_true
+_state_memory_without_provenance_result := "true" if _state_memory_without_provenance_true
 
-_state_memory_without_provenance_result := "false" if _state_memory_without_provenance_1_false
+_state_memory_without_provenance_result := "false" if _state_memory_without_provenance_false
 
 _state_memory_without_provenance_unknown contains "evidence.retrieval.provenance" if not _v_string_evidence_retrieval_provenance_typed
 
@@ -860,16 +828,16 @@ controls contains {"checkpoint": "state", "policy_requirement": "fact_superseded
 findings contains finding.new("fact_superseded", "deny", "control.state", "control_checkpoints.fact_superseded", "checkpoints.yaml#/control_checkpoints/14") if {
 	input.checkpoint == "state"
 	input.operation == "memory_write"
-	not _state_fact_superseded_1_false
+	not _state_fact_superseded_false
 }
 
-_state_fact_superseded_1_true if {
+_state_fact_superseded_true if {
 	_v_string_evidence_retrieval_revision_typed
 	_v_string_evidence_retrieval_current_revision_typed
 	_v_string_evidence_retrieval_revision != _v_string_evidence_retrieval_current_revision
 }
 
-_state_fact_superseded_1_false if {
+_state_fact_superseded_false if {
 	_v_string_evidence_retrieval_revision_typed
 	_v_string_evidence_retrieval_current_revision_typed
 	_v_string_evidence_retrieval_revision == _v_string_evidence_retrieval_current_revision
@@ -877,9 +845,9 @@ _state_fact_superseded_1_false if {
 
 default _state_fact_superseded_result := "unknown"
 
-_state_fact_superseded_result := "true" if _state_fact_superseded_1_true
+_state_fact_superseded_result := "true" if _state_fact_superseded_true
 
-_state_fact_superseded_result := "false" if _state_fact_superseded_1_false
+_state_fact_superseded_result := "false" if _state_fact_superseded_false
 
 _state_fact_superseded_unknown contains "evidence.retrieval.current_revision" if not _v_string_evidence_retrieval_current_revision_typed
 
@@ -901,24 +869,24 @@ controls contains {"checkpoint": "state", "policy_requirement": "document_access
 findings contains finding.new("document_access_denied", "deny", "control.state", "control_checkpoints.document_access_denied", "checkpoints.yaml#/control_checkpoints/15") if {
 	input.checkpoint == "state"
 	input.operation == "memory_write"
-	not _state_document_access_denied_1_false
+	not _state_document_access_denied_false
 }
 
-_state_document_access_denied_1_true if {
+_state_document_access_denied_true if {
 	_v_string_evidence_retrieval_access_decision_typed
 	_v_string_evidence_retrieval_access_decision != "granted"
 }
 
-_state_document_access_denied_1_false if {
+_state_document_access_denied_false if {
 	_v_string_evidence_retrieval_access_decision_typed
 	_v_string_evidence_retrieval_access_decision == "granted"
 }
 
 default _state_document_access_denied_result := "unknown"
 
-_state_document_access_denied_result := "true" if _state_document_access_denied_1_true
+_state_document_access_denied_result := "true" if _state_document_access_denied_true
 
-_state_document_access_denied_result := "false" if _state_document_access_denied_1_false
+_state_document_access_denied_result := "false" if _state_document_access_denied_false
 
 _state_document_access_denied_unknown contains "evidence.retrieval.access_decision" if not _v_string_evidence_retrieval_access_decision_typed
 
@@ -938,24 +906,24 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "only_p
 findings contains finding.new("only_public_leaves", "deny", "control.tool_execution", "control_checkpoints.only_public_leaves", "checkpoints.yaml#/control_checkpoints/16") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "share_answer_externally"
-	not _tool_execution_only_public_leaves_1_false
+	not _tool_execution_only_public_leaves_false
 }
 
-_tool_execution_only_public_leaves_1_true if {
+_tool_execution_only_public_leaves_true if {
 	_v_string_evidence_retrieval_classification_typed
 	_v_string_evidence_retrieval_classification != "public"
 }
 
-_tool_execution_only_public_leaves_1_false if {
+_tool_execution_only_public_leaves_false if {
 	_v_string_evidence_retrieval_classification_typed
 	_v_string_evidence_retrieval_classification == "public"
 }
 
 default _tool_execution_only_public_leaves_result := "unknown"
 
-_tool_execution_only_public_leaves_result := "true" if _tool_execution_only_public_leaves_1_true
+_tool_execution_only_public_leaves_result := "true" if _tool_execution_only_public_leaves_true
 
-_tool_execution_only_public_leaves_result := "false" if _tool_execution_only_public_leaves_1_false
+_tool_execution_only_public_leaves_result := "false" if _tool_execution_only_public_leaves_false
 
 _tool_execution_only_public_leaves_unknown contains "evidence.retrieval.classification" if not _v_string_evidence_retrieval_classification_typed
 
@@ -975,24 +943,24 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "disput
 demands contains finding.new("disputed_answer_needs_reviewer", "require_approval", "control.tool_execution", "control_checkpoints.disputed_answer_needs_reviewer", "checkpoints.yaml#/control_checkpoints/17") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "share_answer_externally"
-	not _tool_execution_disputed_answer_needs_reviewer_1_false
+	not _tool_execution_disputed_answer_needs_reviewer_false
 }
 
-_tool_execution_disputed_answer_needs_reviewer_1_true if {
+_tool_execution_disputed_answer_needs_reviewer_true if {
 	_v_boolean_evidence_retrieval_conflicting_typed
 	_v_boolean_evidence_retrieval_conflicting == true
 }
 
-_tool_execution_disputed_answer_needs_reviewer_1_false if {
+_tool_execution_disputed_answer_needs_reviewer_false if {
 	_v_boolean_evidence_retrieval_conflicting_typed
 	_v_boolean_evidence_retrieval_conflicting == false
 }
 
 default _tool_execution_disputed_answer_needs_reviewer_result := "unknown"
 
-_tool_execution_disputed_answer_needs_reviewer_result := "true" if _tool_execution_disputed_answer_needs_reviewer_1_true
+_tool_execution_disputed_answer_needs_reviewer_result := "true" if _tool_execution_disputed_answer_needs_reviewer_true
 
-_tool_execution_disputed_answer_needs_reviewer_result := "false" if _tool_execution_disputed_answer_needs_reviewer_1_false
+_tool_execution_disputed_answer_needs_reviewer_result := "false" if _tool_execution_disputed_answer_needs_reviewer_false
 
 _tool_execution_disputed_answer_needs_reviewer_unknown contains "evidence.retrieval.conflicting" if not _v_boolean_evidence_retrieval_conflicting_typed
 
@@ -1012,37 +980,33 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "privat
 redactions contains {"code": "private_contact_in_note", "source": "checkpoints.yaml#/control_checkpoints/18", "pointers": ["/note"]} if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "share_answer_externally"
-	not _tool_execution_private_contact_in_note_3_false
+	not _tool_execution_private_contact_in_note_false
 }
 
-_tool_execution_private_contact_in_note_1_false if is_null(_v_string_arguments_note)
+_tool_execution_private_contact_in_note_1 if is_null(_v_string_arguments_note)
 
-_tool_execution_private_contact_in_note_1_true if not _tool_execution_private_contact_in_note_1_false
-
-_tool_execution_private_contact_in_note_2_true if {
+_tool_execution_private_contact_in_note_2 if {
 	_v_string_arguments_note_typed
 	regex.match("@corp[.]internal|[+][0-9]{6,}", _v_string_arguments_note)
 }
 
-_tool_execution_private_contact_in_note_2_false if {
+_tool_execution_private_contact_in_note_true if {
+	not _tool_execution_private_contact_in_note_1
+	_tool_execution_private_contact_in_note_2
+}
+
+_tool_execution_private_contact_in_note_false if _tool_execution_private_contact_in_note_1
+
+_tool_execution_private_contact_in_note_false if {
 	_v_string_arguments_note_typed
-	not _tool_execution_private_contact_in_note_2_true
+	not _tool_execution_private_contact_in_note_2
 }
-
-_tool_execution_private_contact_in_note_3_true if {
-	_tool_execution_private_contact_in_note_1_true
-	_tool_execution_private_contact_in_note_2_true
-}
-
-_tool_execution_private_contact_in_note_3_false if _tool_execution_private_contact_in_note_1_false
-
-_tool_execution_private_contact_in_note_3_false if _tool_execution_private_contact_in_note_2_false
 
 default _tool_execution_private_contact_in_note_result := "unknown"
 
-_tool_execution_private_contact_in_note_result := "true" if _tool_execution_private_contact_in_note_3_true
+_tool_execution_private_contact_in_note_result := "true" if _tool_execution_private_contact_in_note_true
 
-_tool_execution_private_contact_in_note_result := "false" if _tool_execution_private_contact_in_note_3_false
+_tool_execution_private_contact_in_note_result := "false" if _tool_execution_private_contact_in_note_false
 
 _tool_execution_private_contact_in_note_unknown contains "arguments.note" if not _v_string_arguments_note_typed
 
@@ -1062,43 +1026,31 @@ controls contains {"checkpoint": "output", "policy_requirement": "answer_without
 findings contains finding.new("answer_without_source", "deny", "control.output", "control_checkpoints.answer_without_source", "checkpoints.yaml#/control_checkpoints/19") if {
 	input.checkpoint == "output"
 	input.operation == "emit"
-	not _output_answer_without_source_3_false
+	not _output_answer_without_source_false
 }
 
-_output_answer_without_source_1_true if {
+_output_answer_without_source_true if {
 	_v_number_evidence_retrieval_source_count_typed
 	_v_number_evidence_retrieval_source_count < 1
 }
 
-_output_answer_without_source_1_false if {
-	_v_number_evidence_retrieval_source_count_typed
-	_v_number_evidence_retrieval_source_count >= 1
-}
-
-_output_answer_without_source_2_true if {
+_output_answer_without_source_true if {
 	_v_string_evidence_retrieval_provenance_typed
 	_v_string_evidence_retrieval_provenance != "attributed"
 }
 
-_output_answer_without_source_2_false if {
+_output_answer_without_source_false if {
+	_v_number_evidence_retrieval_source_count_typed
+	_v_number_evidence_retrieval_source_count >= 1
 	_v_string_evidence_retrieval_provenance_typed
 	_v_string_evidence_retrieval_provenance == "attributed"
 }
 
-_output_answer_without_source_3_true if _output_answer_without_source_1_true
-
-_output_answer_without_source_3_true if _output_answer_without_source_2_true
-
-_output_answer_without_source_3_false if {
-	_output_answer_without_source_1_false
-	_output_answer_without_source_2_false
-}
-
 default _output_answer_without_source_result := "unknown"
 
-_output_answer_without_source_result := "true" if _output_answer_without_source_3_true
+_output_answer_without_source_result := "true" if _output_answer_without_source_true
 
-_output_answer_without_source_result := "false" if _output_answer_without_source_3_false
+_output_answer_without_source_result := "false" if _output_answer_without_source_false
 
 _output_answer_without_source_unknown contains "evidence.retrieval.provenance" if not _v_string_evidence_retrieval_provenance_typed
 
@@ -1120,24 +1072,24 @@ controls contains {"checkpoint": "output", "policy_requirement": "document_acces
 findings contains finding.new("document_access_denied", "deny", "control.output", "control_checkpoints.document_access_denied", "checkpoints.yaml#/control_checkpoints/20") if {
 	input.checkpoint == "output"
 	input.operation == "emit"
-	not _output_document_access_denied_1_false
+	not _output_document_access_denied_false
 }
 
-_output_document_access_denied_1_true if {
+_output_document_access_denied_true if {
 	_v_string_evidence_retrieval_access_decision_typed
 	_v_string_evidence_retrieval_access_decision != "granted"
 }
 
-_output_document_access_denied_1_false if {
+_output_document_access_denied_false if {
 	_v_string_evidence_retrieval_access_decision_typed
 	_v_string_evidence_retrieval_access_decision == "granted"
 }
 
 default _output_document_access_denied_result := "unknown"
 
-_output_document_access_denied_result := "true" if _output_document_access_denied_1_true
+_output_document_access_denied_result := "true" if _output_document_access_denied_true
 
-_output_document_access_denied_result := "false" if _output_document_access_denied_1_false
+_output_document_access_denied_result := "false" if _output_document_access_denied_false
 
 _output_document_access_denied_unknown contains "evidence.retrieval.access_decision" if not _v_string_evidence_retrieval_access_decision_typed
 
@@ -1157,16 +1109,16 @@ controls contains {"checkpoint": "output", "policy_requirement": "fact_supersede
 findings contains finding.new("fact_superseded", "deny", "control.output", "control_checkpoints.fact_superseded", "checkpoints.yaml#/control_checkpoints/21") if {
 	input.checkpoint == "output"
 	input.operation == "emit"
-	not _output_fact_superseded_1_false
+	not _output_fact_superseded_false
 }
 
-_output_fact_superseded_1_true if {
+_output_fact_superseded_true if {
 	_v_string_evidence_retrieval_revision_typed
 	_v_string_evidence_retrieval_current_revision_typed
 	_v_string_evidence_retrieval_revision != _v_string_evidence_retrieval_current_revision
 }
 
-_output_fact_superseded_1_false if {
+_output_fact_superseded_false if {
 	_v_string_evidence_retrieval_revision_typed
 	_v_string_evidence_retrieval_current_revision_typed
 	_v_string_evidence_retrieval_revision == _v_string_evidence_retrieval_current_revision
@@ -1174,9 +1126,9 @@ _output_fact_superseded_1_false if {
 
 default _output_fact_superseded_result := "unknown"
 
-_output_fact_superseded_result := "true" if _output_fact_superseded_1_true
+_output_fact_superseded_result := "true" if _output_fact_superseded_true
 
-_output_fact_superseded_result := "false" if _output_fact_superseded_1_false
+_output_fact_superseded_result := "false" if _output_fact_superseded_false
 
 _output_fact_superseded_unknown contains "evidence.retrieval.current_revision" if not _v_string_evidence_retrieval_current_revision_typed
 
@@ -1198,24 +1150,24 @@ controls contains {"checkpoint": "output", "policy_requirement": "conflicting_so
 advice contains {"code": "conflicting_sources", "source": "checkpoints.yaml#/control_checkpoints/22"} if {
 	input.checkpoint == "output"
 	input.operation == "emit"
-	not _output_conflicting_sources_1_false
+	not _output_conflicting_sources_false
 }
 
-_output_conflicting_sources_1_true if {
+_output_conflicting_sources_true if {
 	_v_boolean_evidence_retrieval_conflicting_typed
 	_v_boolean_evidence_retrieval_conflicting == true
 }
 
-_output_conflicting_sources_1_false if {
+_output_conflicting_sources_false if {
 	_v_boolean_evidence_retrieval_conflicting_typed
 	_v_boolean_evidence_retrieval_conflicting == false
 }
 
 default _output_conflicting_sources_result := "unknown"
 
-_output_conflicting_sources_result := "true" if _output_conflicting_sources_1_true
+_output_conflicting_sources_result := "true" if _output_conflicting_sources_true
 
-_output_conflicting_sources_result := "false" if _output_conflicting_sources_1_false
+_output_conflicting_sources_result := "false" if _output_conflicting_sources_false
 
 _output_conflicting_sources_unknown contains "evidence.retrieval.conflicting" if not _v_boolean_evidence_retrieval_conflicting_typed
 
@@ -1235,7 +1187,7 @@ controls contains {"checkpoint": "output", "policy_requirement": "no_credential_
 findings contains finding.new("no_credential_leaves", "deny", "control.output", "control_checkpoints.no_credential_leaves", "checkpoints.yaml#/control_checkpoints/23") if {
 	input.checkpoint == "output"
 	input.operation == "emit"
-	not _output_no_credential_leaves_3_false
+	not _output_no_credential_leaves_false
 }
 
 # METADATA
@@ -1254,36 +1206,32 @@ controls contains {"checkpoint": "output", "policy_requirement": "no_credential_
 findings contains finding.new("no_credential_leaves", "deny", "control.output", "control_checkpoints.no_credential_leaves", "checkpoints.yaml#/control_checkpoints/23") if {
 	input.checkpoint == "output"
 	input.operation == "notify"
-	not _output_no_credential_leaves_3_false
+	not _output_no_credential_leaves_false
 }
 
-_output_no_credential_leaves_1_false if is_null(_v_string_request_text)
+_output_no_credential_leaves_1 if is_null(_v_string_request_text)
 
-_output_no_credential_leaves_1_true if not _output_no_credential_leaves_1_false
-
-_output_no_credential_leaves_2_true if {
+_output_no_credential_leaves_2 if {
 	_v_string_request_text_typed
 	regex.match("[aA][pP][iI][_-]?[kK]ey|[bB]earer ", _v_string_request_text)
 }
 
-_output_no_credential_leaves_2_false if {
+_output_no_credential_leaves_true if {
+	not _output_no_credential_leaves_1
+	_output_no_credential_leaves_2
+}
+
+_output_no_credential_leaves_false if _output_no_credential_leaves_1
+
+_output_no_credential_leaves_false if {
 	_v_string_request_text_typed
-	not _output_no_credential_leaves_2_true
+	not _output_no_credential_leaves_2
 }
-
-_output_no_credential_leaves_3_true if {
-	_output_no_credential_leaves_1_true
-	_output_no_credential_leaves_2_true
-}
-
-_output_no_credential_leaves_3_false if _output_no_credential_leaves_1_false
-
-_output_no_credential_leaves_3_false if _output_no_credential_leaves_2_false
 
 default _output_no_credential_leaves_result := "unknown"
 
-_output_no_credential_leaves_result := "true" if _output_no_credential_leaves_3_true
+_output_no_credential_leaves_result := "true" if _output_no_credential_leaves_true
 
-_output_no_credential_leaves_result := "false" if _output_no_credential_leaves_3_false
+_output_no_credential_leaves_result := "false" if _output_no_credential_leaves_false
 
 _output_no_credential_leaves_unknown contains "request.text" if not _v_string_request_text_typed

@@ -20,43 +20,31 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "no_ext
 demands contains finding.new("no_external_write_without_approval", "require_approval", "control.tool_execution", "control_checkpoints.no_external_write_without_approval", "checkpoints.yaml#/control_checkpoints/0") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "create_ticket"
-	not _tool_execution_no_external_write_without_approval_3_false
+	not _tool_execution_no_external_write_without_approval_false
 }
 
-_tool_execution_no_external_write_without_approval_1_true if {
+_tool_execution_no_external_write_without_approval_true if {
 	_v_string_risk_tier_typed
 	_v_string_risk_tier == "high"
-}
-
-_tool_execution_no_external_write_without_approval_1_false if {
-	_v_string_risk_tier_typed
-	_v_string_risk_tier != "high"
-}
-
-_tool_execution_no_external_write_without_approval_2_true if {
 	_v_string_side_effect_typed
 	_v_string_side_effect == "external_write"
 }
 
-_tool_execution_no_external_write_without_approval_2_false if {
+_tool_execution_no_external_write_without_approval_false if {
+	_v_string_risk_tier_typed
+	_v_string_risk_tier != "high"
+}
+
+_tool_execution_no_external_write_without_approval_false if {
 	_v_string_side_effect_typed
 	_v_string_side_effect != "external_write"
 }
 
-_tool_execution_no_external_write_without_approval_3_true if {
-	_tool_execution_no_external_write_without_approval_1_true
-	_tool_execution_no_external_write_without_approval_2_true
-}
-
-_tool_execution_no_external_write_without_approval_3_false if _tool_execution_no_external_write_without_approval_1_false
-
-_tool_execution_no_external_write_without_approval_3_false if _tool_execution_no_external_write_without_approval_2_false
-
 default _tool_execution_no_external_write_without_approval_result := "unknown"
 
-_tool_execution_no_external_write_without_approval_result := "true" if _tool_execution_no_external_write_without_approval_3_true
+_tool_execution_no_external_write_without_approval_result := "true" if _tool_execution_no_external_write_without_approval_true
 
-_tool_execution_no_external_write_without_approval_result := "false" if _tool_execution_no_external_write_without_approval_3_false
+_tool_execution_no_external_write_without_approval_result := "false" if _tool_execution_no_external_write_without_approval_false
 
 _tool_execution_no_external_write_without_approval_unknown contains "risk_tier" if not _v_string_risk_tier_typed
 
@@ -78,16 +66,16 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "reques
 findings contains finding.new("requester_principal_mismatch", "deny", "control.tool_execution", "control_checkpoints.requester_principal_mismatch", "checkpoints.yaml#/control_checkpoints/1") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "create_ticket"
-	not _tool_execution_requester_principal_mismatch_1_false
+	not _tool_execution_requester_principal_mismatch_false
 }
 
-_tool_execution_requester_principal_mismatch_1_true if {
+_tool_execution_requester_principal_mismatch_true if {
 	_v_string_arguments_requester_id_typed
 	_v_string_identity_principal_id_typed
 	_v_string_arguments_requester_id != _v_string_identity_principal_id
 }
 
-_tool_execution_requester_principal_mismatch_1_false if {
+_tool_execution_requester_principal_mismatch_false if {
 	_v_string_arguments_requester_id_typed
 	_v_string_identity_principal_id_typed
 	_v_string_arguments_requester_id == _v_string_identity_principal_id
@@ -95,9 +83,9 @@ _tool_execution_requester_principal_mismatch_1_false if {
 
 default _tool_execution_requester_principal_mismatch_result := "unknown"
 
-_tool_execution_requester_principal_mismatch_result := "true" if _tool_execution_requester_principal_mismatch_1_true
+_tool_execution_requester_principal_mismatch_result := "true" if _tool_execution_requester_principal_mismatch_true
 
-_tool_execution_requester_principal_mismatch_result := "false" if _tool_execution_requester_principal_mismatch_1_false
+_tool_execution_requester_principal_mismatch_result := "false" if _tool_execution_requester_principal_mismatch_false
 
 _tool_execution_requester_principal_mismatch_unknown contains "arguments.requester_id" if not _v_string_arguments_requester_id_typed
 
@@ -119,37 +107,33 @@ controls contains {"checkpoint": "tool_execution", "policy_requirement": "no_sec
 redactions contains {"code": "no_secret_in_ticket", "source": "checkpoints.yaml#/control_checkpoints/2", "pointers": ["/body"]} if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "create_ticket"
-	not _tool_execution_no_secret_in_ticket_3_false
+	not _tool_execution_no_secret_in_ticket_false
 }
 
-_tool_execution_no_secret_in_ticket_1_false if is_null(_v_string_arguments_body)
+_tool_execution_no_secret_in_ticket_1 if is_null(_v_string_arguments_body)
 
-_tool_execution_no_secret_in_ticket_1_true if not _tool_execution_no_secret_in_ticket_1_false
-
-_tool_execution_no_secret_in_ticket_2_true if {
+_tool_execution_no_secret_in_ticket_2 if {
 	_v_string_arguments_body_typed
 	regex.match("[pP]assword|[aA][pP][iI][_-]?[kK]ey|[bB]earer ", _v_string_arguments_body)
 }
 
-_tool_execution_no_secret_in_ticket_2_false if {
+_tool_execution_no_secret_in_ticket_true if {
+	not _tool_execution_no_secret_in_ticket_1
+	_tool_execution_no_secret_in_ticket_2
+}
+
+_tool_execution_no_secret_in_ticket_false if _tool_execution_no_secret_in_ticket_1
+
+_tool_execution_no_secret_in_ticket_false if {
 	_v_string_arguments_body_typed
-	not _tool_execution_no_secret_in_ticket_2_true
+	not _tool_execution_no_secret_in_ticket_2
 }
-
-_tool_execution_no_secret_in_ticket_3_true if {
-	_tool_execution_no_secret_in_ticket_1_true
-	_tool_execution_no_secret_in_ticket_2_true
-}
-
-_tool_execution_no_secret_in_ticket_3_false if _tool_execution_no_secret_in_ticket_1_false
-
-_tool_execution_no_secret_in_ticket_3_false if _tool_execution_no_secret_in_ticket_2_false
 
 default _tool_execution_no_secret_in_ticket_result := "unknown"
 
-_tool_execution_no_secret_in_ticket_result := "true" if _tool_execution_no_secret_in_ticket_3_true
+_tool_execution_no_secret_in_ticket_result := "true" if _tool_execution_no_secret_in_ticket_true
 
-_tool_execution_no_secret_in_ticket_result := "false" if _tool_execution_no_secret_in_ticket_3_false
+_tool_execution_no_secret_in_ticket_result := "false" if _tool_execution_no_secret_in_ticket_false
 
 _tool_execution_no_secret_in_ticket_unknown contains "arguments.body" if not _v_string_arguments_body_typed
 
@@ -169,37 +153,29 @@ controls contains {"policy_requirement": "long_search_query", "predicate_result"
 advice contains {"code": "long_search_query", "source": "checkpoints.yaml#/control_checkpoints/3"} if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "search_docs"
-	not _tool_execution_long_search_query_3_false
+	not _tool_execution_long_search_query_false
 }
 
-_tool_execution_long_search_query_1_false if is_null(_v_number_arguments_limit)
+_tool_execution_long_search_query_1 if is_null(_v_number_arguments_limit)
 
-_tool_execution_long_search_query_1_true if not _tool_execution_long_search_query_1_false
-
-_tool_execution_long_search_query_2_true if {
+_tool_execution_long_search_query_true if {
+	not _tool_execution_long_search_query_1
 	_v_number_arguments_limit_typed
 	_v_number_arguments_limit > 20
 }
 
-_tool_execution_long_search_query_2_false if {
+_tool_execution_long_search_query_false if _tool_execution_long_search_query_1
+
+_tool_execution_long_search_query_false if {
 	_v_number_arguments_limit_typed
 	_v_number_arguments_limit <= 20
 }
 
-_tool_execution_long_search_query_3_true if {
-	_tool_execution_long_search_query_1_true
-	_tool_execution_long_search_query_2_true
-}
-
-_tool_execution_long_search_query_3_false if _tool_execution_long_search_query_1_false
-
-_tool_execution_long_search_query_3_false if _tool_execution_long_search_query_2_false
-
 default _tool_execution_long_search_query_result := "unknown"
 
-_tool_execution_long_search_query_result := "true" if _tool_execution_long_search_query_3_true
+_tool_execution_long_search_query_result := "true" if _tool_execution_long_search_query_true
 
-_tool_execution_long_search_query_result := "false" if _tool_execution_long_search_query_3_false
+_tool_execution_long_search_query_result := "false" if _tool_execution_long_search_query_false
 
 _tool_execution_long_search_query_unknown contains "arguments.limit" if not _v_number_arguments_limit_typed
 
@@ -215,36 +191,32 @@ controls contains {"checkpoint": "output", "policy_requirement": "no_credential_
 #   source: "checkpoints.yaml#/control_checkpoints/4"
 findings contains finding.new("no_credential_leaves", "deny", "control.output", "control_checkpoints.no_credential_leaves", "checkpoints.yaml#/control_checkpoints/4") if {
 	input.checkpoint == "output"
-	not _output_no_credential_leaves_3_false
+	not _output_no_credential_leaves_false
 }
 
-_output_no_credential_leaves_1_false if is_null(_v_string_request_text)
+_output_no_credential_leaves_1 if is_null(_v_string_request_text)
 
-_output_no_credential_leaves_1_true if not _output_no_credential_leaves_1_false
-
-_output_no_credential_leaves_2_true if {
+_output_no_credential_leaves_2 if {
 	_v_string_request_text_typed
 	regex.match("[aA][pP][iI][_-]?[kK]ey|[bB]earer ", _v_string_request_text)
 }
 
-_output_no_credential_leaves_2_false if {
+_output_no_credential_leaves_true if {
+	not _output_no_credential_leaves_1
+	_output_no_credential_leaves_2
+}
+
+_output_no_credential_leaves_false if _output_no_credential_leaves_1
+
+_output_no_credential_leaves_false if {
 	_v_string_request_text_typed
-	not _output_no_credential_leaves_2_true
+	not _output_no_credential_leaves_2
 }
-
-_output_no_credential_leaves_3_true if {
-	_output_no_credential_leaves_1_true
-	_output_no_credential_leaves_2_true
-}
-
-_output_no_credential_leaves_3_false if _output_no_credential_leaves_1_false
-
-_output_no_credential_leaves_3_false if _output_no_credential_leaves_2_false
 
 default _output_no_credential_leaves_result := "unknown"
 
-_output_no_credential_leaves_result := "true" if _output_no_credential_leaves_3_true
+_output_no_credential_leaves_result := "true" if _output_no_credential_leaves_true
 
-_output_no_credential_leaves_result := "false" if _output_no_credential_leaves_3_false
+_output_no_credential_leaves_result := "false" if _output_no_credential_leaves_false
 
 _output_no_credential_leaves_unknown contains "request.text" if not _v_string_request_text_typed

@@ -1,4 +1,4 @@
-"""A checked predicate to two rules for every node: one holds when it is provably true, one when provably false.
+"""A checked predicate to two rules: one holds when it is provably true, one when it is provably false.
 
 Pure. Absent, null and wrong-typed values make neither hold: the predicate is unknown there. Kleene's logic: `not` swaps
 the two, `and` is false as soon as one part is, `or` true as soon as one part is.
@@ -6,7 +6,7 @@ the two, `and` is false as soon as one part is, `or` true as soon as one part is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gate.compiler.model import (
@@ -44,12 +44,25 @@ class Lowered:
     """Set of the names of operands that are absent, null or of the wrong type."""
 
 
+Clause = tuple[Condition, ...]
+"""Conditions that hold together; a rule body."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Truths:
+    """When a node is provably true and when provably false: alternatives, each a clause."""
+
+    true: tuple[Clause, ...]
+    false: tuple[Clause, ...]
+
+
 def lower_predicate(prefix: str, node: Node, operands: Mapping[str, Operand]) -> Lowered:
     """Lowers `node`; every rule but those of operands is named `prefix_…`."""
     lowering = _Lowering(prefix, operands)
-    true, false = lowering.node(node)
-    result, unknown = f"{prefix}_result", f"{prefix}_unknown"
-    items: list[Item] = [*lowering.items, ResultRule(result, true, false)]
+    truths = lowering.node(node)
+    true, false, result, unknown = (f"{prefix}_{part}" for part in ("true", "false", "result", "unknown"))
+    items: list[Item] = [*lowering.items, TruthRule(true, truths.true), TruthRule(false, truths.false)]
+    items.append(ResultRule(result, true, false))
     items += [UnknownRule(unknown, name, f"{operand.rule}_typed") for name, operand in sorted(operands.items())]
     return Lowered(tuple(items), true, false, result, unknown)
 
@@ -66,74 +79,75 @@ def operand_rules(operands: Mapping[str, Operand]) -> Iterator[Item]:
 
 @dataclass(slots=True)
 class _Lowering:
-    """Numbers the nodes of one predicate in the order they are read."""
+    """Only what has no single clause gets a rule of its own, numbered in the order it is read: rules cost time."""
 
     prefix: str
     operands: Mapping[str, Operand]
     items: list[Item] = field(default_factory=list)
     count: int = 0
 
-    def node(self, node: Node) -> tuple[str, str]:
-        """Names of the rules that hold when `node` is true and when it is false."""
+    def node(self, node: Node) -> _Truths:
+        """When `node` is true and when it is false."""
         match node:
             case Not(inner):
-                true, false = self.node(inner)
-                return false, true
-            case Junction(op, parts):
-                return self._junction(op, [self.node(part) for part in parts])
+                truths = self.node(inner)
+                return _Truths(truths.false, truths.true)
+            case Junction("and", parts):
+                truths_of = [self.node(part) for part in parts]
+                return _Truths(self._all(t.true for t in truths_of), _any(t.false for t in truths_of))
+            case Junction(_, parts):
+                truths_of = [self.node(part) for part in parts]
+                return _Truths(_any(t.true for t in truths_of), self._all(t.false for t in truths_of))
             case Truth(name):
-                return self._truth(name)
+                operand, typed = self._typed(name)
+                sides = (Compares("==", Ref(operand), value) for value in (True, False))
+                true, false = ((typed, side) for side in sides)
+                return _Truths((true,), (false,))
             case Exists(name):
-                return self._exists(name)
+                absent = self._rule(((Is("is_null", self.operands[str(name)].rule),),))
+                return _Truths(((NotHolds(absent),),), ((Holds(absent),),))
             case Compare():
                 return self._compare(node)
         raise TypeError(type(node).__name__)
 
-    def _pair(self, true: list[tuple[Condition, ...]], false: list[tuple[Condition, ...]]) -> tuple[str, str]:
-        self.count += 1
-        names = (f"{self.prefix}_{self.count}_true", f"{self.prefix}_{self.count}_false")
-        self.items += [TruthRule(name, tuple(clauses)) for name, clauses in zip(names, (true, false), strict=True)]
-        return names
-
-    def _junction(self, op: str, parts: list[tuple[str, str]]) -> tuple[str, str]:
-        trues, falses = [t for t, _ in parts], [f for _, f in parts]
-        if op == "and":
-            return self._pair([tuple(Holds(t) for t in trues)], [(Holds(f),) for f in falses])
-        return self._pair([(Holds(t),) for t in trues], [tuple(Holds(f) for f in falses)])
-
-    def _truth(self, name: Name) -> tuple[str, str]:
-        operand = self.operands[str(name)].rule
-        typed = Holds(f"{operand}_typed")
-        return self._pair([(typed, Compares("==", Ref(operand), True))], [(typed, Compares("==", Ref(operand), False))])
-
-    def _exists(self, name: Name) -> tuple[str, str]:
-        operand = self.operands[str(name)].rule
-        self.count += 1
-        absent = f"{self.prefix}_{self.count}_false"
-        present = f"{self.prefix}_{self.count}_true"
-        self.items += [TruthRule(absent, ((Is("is_null", operand),),)), TruthRule(present, ((NotHolds(absent),),))]
-        return present, absent
-
-    def _compare(self, node: Compare) -> tuple[str, str]:
-        typed = tuple(
-            Holds(f"{self.operands[str(side)].rule}_typed")
-            for side in (node.left, node.right)
-            if isinstance(side, Name)
-        )
+    def _compare(self, node: Compare) -> _Truths:
+        names = [side for side in (node.left, node.right) if isinstance(side, Name)]
+        typed = tuple(self._typed(name)[1] for name in names)
         left, right = self._side(node.left), self._side(node.right)
         if node.op in _COMPLEMENT:
-            return self._pair(
-                [(*typed, Compares(node.op, left, right))], [(*typed, Compares(_COMPLEMENT[node.op], left, right))]
-            )
+            true: Clause = (*typed, Compares(node.op, left, right))
+            return _Truths((true,), ((*typed, Compares(_COMPLEMENT[node.op], left, right)),))
         # Membership and matching have no complement in Rego: false is where the types hold and true does not.
         if node.op == "in":
             test: Condition = Compares("in", left, right)
         else:
             test = Matches(str(right), self.operands[str(node.left)].rule)
-        true = f"{self.prefix}_{self.count + 1}_true"
-        return self._pair([(*typed, test)], [(*typed, NotHolds(true))])
+        found = self._rule(((*typed, test),))
+        return _Truths(((Holds(found),),), ((*typed, NotHolds(found)),))
+
+    def _all(self, parts: Iterable[tuple[Clause, ...]]) -> tuple[Clause, ...]:
+        """One clause that holds when every part has a clause that does."""
+        clause: list[Condition] = []
+        for alternatives in parts:
+            single = alternatives[0] if len(alternatives) == 1 else (Holds(self._rule(alternatives)),)
+            clause += [condition for condition in single if condition not in clause]
+        return (tuple(clause),)
+
+    def _rule(self, clauses: tuple[Clause, ...]) -> str:
+        self.count += 1
+        name = f"{self.prefix}_{self.count}"
+        self.items.append(TruthRule(name, clauses))
+        return name
+
+    def _typed(self, name: Name) -> tuple[str, Condition]:
+        rule = self.operands[str(name)].rule
+        return rule, Holds(f"{rule}_typed")
 
     def _side(self, side: Name | Literal) -> object:
         if isinstance(side, Name):
             return Ref(self.operands[str(side)].rule)
         return list(side.value) if isinstance(side.value, tuple) else side.value
+
+
+def _any(parts: Iterable[tuple[Clause, ...]]) -> tuple[Clause, ...]:
+    return tuple(dict.fromkeys(clause for alternatives in parts for clause in alternatives))
