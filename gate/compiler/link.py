@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gate.compiler.controls import link_predicates
 from gate.compiler.link_approvals import demanded, link_approvals
+from gate.compiler.link_controls import link_predicates
 from gate.compiler.link_governance import link_governance
 from gate.compiler.link_runtime_controls import link_runtime_controls
 from gate.compiler.literal import CompileError, package_name

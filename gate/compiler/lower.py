@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from gate.canonical import digest
-from gate.compiler.controls import LoweredPredicates, lower_predicates
 from gate.compiler.literal import package_name
+from gate.compiler.lower_controls import LoweredPredicates, lower_predicates
 from gate.compiler.lower_governance import envelope_extras, governance_modules
 from gate.compiler.lower_runtime_controls import lower_runtime_controls
 from gate.compiler.model import (

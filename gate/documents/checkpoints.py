@@ -25,7 +25,10 @@ class ControlCheckpoint:
     """Capability names, or `*` alone."""
     operations: tuple[str, ...]
     """Operations of the checkpoint it is bound to; empty for every one of them."""
-    predicate: str
+    predicate: str | None
+    """None when a judge decides."""
+    judge: str | None
+    """Verifier contract whose verdict decides; None when a predicate does."""
     action: str
     """`deny`, `require_approval`, `redact` or `warn`."""
     redact: tuple[str, ...]
@@ -45,7 +48,8 @@ def control_checkpoints(document: Document) -> tuple[ControlCheckpoint, ...]:
             policy_requirement=entry["policy_requirement"],
             applies_to=tuple(entry["applies_to"]),
             operations=tuple(entry.get("operations", ())),
-            predicate=entry["predicate"],
+            predicate=entry.get("predicate"),
+            judge=entry.get("judge"),
             action=entry["action"],
             redact=tuple(entry.get("redact", ())),
             control_version=entry["control_version"],

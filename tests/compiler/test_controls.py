@@ -328,3 +328,80 @@ def test_when_holds_for_a_resume_too(tmp_path: Path) -> None:
         document["request"] = {**document["request"], "arguments": {"amount": amount}}
         codes[amount] = "when_not_met" in point.decide(document).decision.codes
     assert codes == {499: False, 500: True, None: True}
+
+
+JUDGED = """\
+  - checkpoint: tool_execution
+    policy_requirement: verified_by_a_judge
+    applies_to: [search_docs]
+    judge: quality-verifier-v2
+    action: deny
+    control_version: "1.0"
+    eval_case_id: some_case
+    audit_fields: [predicate_result, unknown_operands]
+"""
+TRUSTED = """\
+runtime_controls:
+  verifiers:
+    trusted_verifier_contracts: [quality-verifier-v2]
+    verifier_contract_required_for_high_risk: false
+    on_untrusted_verifier_contract: deny
+"""
+WITH_RUNTIME = ("bundle.yaml", "reviewers.yaml]", "reviewers.yaml, checkpoints.yaml, runtime-controls.yaml]")
+
+
+def judged(folder: Path, text: str = JUDGED, runtime: str = TRUSTED) -> Path:
+    documents = {**support.edited(WITH_RUNTIME), "checkpoints.yaml": "control_checkpoints:\n" + text}
+    return support.put(folder / "triage", {**documents, "runtime-controls.yaml": runtime})
+
+
+@pytest.mark.parametrize(
+    ("verifier", "fires"),
+    [
+        ({"contract": "quality-verifier-v2", "verdict": "passed"}, False),
+        ({"contract": "quality-verifier-v2", "verdict": "failed"}, True),
+        ({"contract": "quality-verifier-v2", "verdict": None}, True),
+        ({"contract": "quality-verifier-v2"}, True),
+        ({"contract": "another-verifier", "verdict": "passed"}, True),
+        ({"contract": None, "verdict": "passed"}, True),
+        (None, True),
+    ],
+)
+def test_judge_lets_pass_only_what_its_verifier_passed(tmp_path: Path, verifier: Any, fires: bool) -> None:
+    compiled = compile_bundle(judged(tmp_path))
+    document = support.call(compiled, "search_docs")
+    digest = {"action_digest": document["digests"]["action_digest"]}
+    document["evidence"]["verifier"] = None if verifier is None else {**verifier, **digest}
+    decision = support.embedded(compiled).decide(document).decision
+    assert ("verified_by_a_judge" in decision.codes) is fires
+
+
+def test_judge_of_another_action_lets_nothing_pass(tmp_path: Path) -> None:
+    compiled = compile_bundle(judged(tmp_path))
+    document = support.call(compiled, "search_docs")
+    passed = {"contract": "quality-verifier-v2", "verdict": "passed", "action_digest": "sha256:" + "9" * 64}
+    document["evidence"]["verifier"] = passed
+    assert "verified_by_a_judge" in support.embedded(compiled).decide(document).decision.codes
+
+
+@pytest.mark.parametrize(
+    ("text", "runtime", "code"),
+    [
+        (JUDGED, TRUSTED.replace("quality-verifier-v2", "another-verifier"), "judge_contract_untrusted"),
+        (JUDGED.replace("    judge: quality-verifier-v2\n", ""), TRUSTED, "control_predicate_or_judge"),
+        (
+            JUDGED.replace("    judge:", "    predicate: timeout_seconds > 1\n    judge:"),
+            TRUSTED,
+            "control_predicate_or_judge",
+        ),
+        (
+            JUDGED.replace("checkpoint: tool_execution", "checkpoint: output"),
+            TRUSTED,
+            "control_judge_misplaced",
+        ),
+    ],
+)
+def test_judge_is_refused_with_its_code(tmp_path: Path, text: str, runtime: str, code: str) -> None:
+    with pytest.raises(BundleError) as caught:
+        compile_bundle(judged(tmp_path, text, runtime))
+    assert [p.code for p in caught.value.problems] == [code]

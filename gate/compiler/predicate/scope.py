@@ -16,7 +16,7 @@ from gate.canonical import digest
 from gate.compiler.predicate.syntax import Name, PredicateError
 from gate.documents import Capability, schema
 
-_SECTIONS = frozenset({"identity", "agent", "state", "evidence"})
+_SECTIONS = frozenset({"identity", "agent", "state", "evidence", "digests"})
 
 
 class Kind(StrEnum):
