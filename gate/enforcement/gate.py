@@ -20,7 +20,7 @@ from gate.canonical import canonical_bytes, parse
 from gate.decision import ActionBlocked, Decision
 from gate.enforcement.asking import ask, refusal
 from gate.enforcement.deadline import run_with_deadline
-from gate.enforcement.obligations import MAX_ROUNDS, refuse_unknown, undischarged
+from gate.enforcement.obligations import ENDED, MAX_ROUNDS, refuse_unknown, undischarged
 from gate.enforcement.outcome import AlreadyCommitted, EffectNotStarted, EffectOutcomeUnknown
 from gate.enforcement.redaction import redacted
 from gate.enforcement.review import Reviews
@@ -116,14 +116,28 @@ class Gate:
         return run
 
     def end_run(self, run: Run, status: RunStatus = RunStatus.COMPLETED) -> None:
-        """Ends a run. Raises `ConflictError` when it has ended already or changed meanwhile."""
+        """Ends a run: `status` is completed, cancelled or stopped.
+
+        Raises `InputError` for another status or an unknown run, `ConflictError` when it ended or changed meanwhile.
+        """
+        if status not in ENDED:
+            raise InputError(f"`{status}` does not end a run", code="run_status_invalid")
+        self._move_run(run, status, "ended by the host")
+
+    def pause_run(self, run: Run) -> None:
+        """Pauses a run: nothing runs in it until `resume_run`. Raises as `end_run` does."""
+        self._move_run(run, RunStatus.PAUSED, "paused by the host")
+
+    def resume_run(self, run: Run) -> None:
+        """Lets a paused run go on; every call is decided afresh. Raises as `end_run` does."""
+        self._move_run(run, RunStatus.RUNNING, "resumed by the host")
+
+    def _move_run(self, run: Run, status: RunStatus, reason: str) -> None:
         tenant = run.identity.tenant_id or ""
         record = self._store.run(tenant, run.run_id)
         if record is None:
             raise InputError(f"run `{run.run_id}` is not known", code="run_unknown")
-        self._store.set_run_status(
-            tenant, run.run_id, expected_version=record.version, status=status, reason="ended by the host"
-        )
+        self._store.set_run_status(tenant, run.run_id, expected_version=record.version, status=status, reason=reason)
 
     def check(self, run: Run, operation: str, request: Mapping[str, Any] | None = None) -> Decision:
         """The decision about any operation but a tool call; `request` is what the model asked. Carries nothing out.

@@ -17,7 +17,8 @@ from gate.records import RunRecord, RunStatus, Store
 MAX_ROUNDS = 5
 """How often a step that met a changed record is taken again before it is given up."""
 
-_ENDED = frozenset({RunStatus.COMPLETED, RunStatus.CANCELLED, RunStatus.STOPPED})
+ENDED = frozenset({RunStatus.COMPLETED, RunStatus.CANCELLED, RunStatus.STOPPED})
+"""Statuses that a run does not leave."""
 
 
 def undischarged() -> EvidenceError:
@@ -70,11 +71,11 @@ def end_run(store: Store, run: RunRecord | None, decision: Decision, *, reason: 
     obligation = decision.obligation("end_run")
     if obligation is None:
         return
-    if run is None or obligation.get("status") not in _ENDED:
+    if run is None or obligation.get("status") not in ENDED:
         raise undischarged()
     current: RunRecord | None = run
     for _ in range(MAX_ROUNDS):
-        if current is None or current.status in _ENDED:
+        if current is None or current.status in ENDED:
             return
         try:
             store.set_run_status(

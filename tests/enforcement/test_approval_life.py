@@ -11,6 +11,7 @@ from enforcement_support import AGENT, REASON, TENANT, TICKET, World, error_code
 
 from gate.decision import ActionBlocked
 from gate.enforcement.gate import system_clock_ms
+from gate.errors import InputError
 from gate.evidence import ABSENT, Identity
 from gate.records import ApprovalRecord, ApprovalStatus, RunStatus
 
@@ -196,11 +197,27 @@ def test_cancelled_request_is_asked_anew(world: World) -> None:
 @pytest.mark.parametrize("status", [RunStatus.PAUSED, RunStatus.COMPLETED, RunStatus.CANCELLED, RunStatus.STOPPED])
 def test_run_that_is_not_running_may_call_nothing(any_world: World, status: RunStatus) -> None:
     any_world.approved()
-    any_world.gate.end_run(any_world.run, status)
+    if status is RunStatus.PAUSED:
+        any_world.gate.pause_run(any_world.run)
+    else:
+        any_world.gate.end_run(any_world.run, status)
 
     assert any_world.attempt().codes == (*CREATE, "run_not_running")
     assert any_world.search().codes == ("configured_allow", "run_not_running")
     assert any_world.runs == 0
+
+
+def test_paused_run_goes_on_when_it_is_resumed(world: World) -> None:
+    world.gate.pause_run(world.run)
+    assert world.search().codes == ("configured_allow", "run_not_running")
+    world.gate.resume_run(world.run)
+    assert world.search().verdict == "allow"
+
+
+def test_run_is_not_ended_by_pausing_it(world: World) -> None:
+    with pytest.raises(InputError) as caught:
+        world.gate.end_run(world.run, RunStatus.PAUSED)
+    assert caught.value.code == "run_status_invalid"
 
 
 def test_run_that_was_never_started_may_call_nothing(world: World) -> None:
