@@ -134,8 +134,8 @@ def _policy(bundle: Bundle, predicates: LoweredPredicates) -> Iterator[Item]:
             ),
         )
         yield from predicates.when_rules.get(name, ())
-        if name in predicates.when:
-            # `operations.resume_tool` permits a resume of any capability; this one's condition holds there too.
+        if name in predicates.when and bundle.policy.operations.get("resume_tool") == "allow":
+            # That permits a resume of any capability; this one's condition holds there too.
             yield FindingRule(
                 title=f"resume {name} only when its condition holds",
                 code="when_not_met",

@@ -212,17 +212,6 @@ _when_escalate_incident_unknown contains "evidence.ownership.severity" if not _v
 _when_escalate_incident_unknown contains "evidence.ownership.unacknowledged_ms" if not _v_number_evidence_ownership_unacknowledged_ms_typed
 
 # METADATA
-# title: "resume escalate_incident only when its condition holds"
-# custom:
-#   source: "policy.yaml#/policy/capabilities/escalate_incident/when"
-findings contains finding.new("when_not_met", "deny", "cap_110", "capabilities.escalate_incident.when", "policy.yaml#/policy/capabilities/escalate_incident/when") if {
-	input.checkpoint == "tool_execution"
-	input.operation == "resume_tool"
-	input.request.capability == "escalate_incident"
-	not _when_escalate_incident_true
-}
-
-# METADATA
 # title: "What the policy says of escalate_incident"
 # custom:
 #   source: "policy.yaml#/policy/capabilities/escalate_incident"
