@@ -62,16 +62,29 @@ def obliged_to_move(decision: Decision, kind: str, *, subject: Mapping[str, Any]
     return str(found["to"])
 
 
+def ended_by(decision: Decision) -> RunStatus | None:
+    """The status with which the decision's `end_run` obligation ends the run; None without one.
+
+    Raises `EvidenceError` (`obligation_undischarged`) for a status that ends no run.
+    """
+    obligation = decision.obligation("end_run")
+    if obligation is None:
+        return None
+    if obligation.get("status") not in ENDED:
+        raise undischarged()
+    return RunStatus(obligation["status"])
+
+
 def end_run(store: Store, run: RunRecord | None, decision: Decision, *, reason: str) -> None:
     """Ends `run` as an `end_run` obligation says; harmless without one, or when it has ended already.
 
     Raises `EvidenceError` (`obligation_undischarged`) for a status that ends no run, `ConflictError` when the run
     keeps changing.
     """
-    obligation = decision.obligation("end_run")
-    if obligation is None:
+    status = ended_by(decision)
+    if status is None:
         return
-    if run is None or obligation.get("status") not in ENDED:
+    if run is None:
         raise undischarged()
     current: RunRecord | None = run
     for _ in range(MAX_ROUNDS):
@@ -82,7 +95,7 @@ def end_run(store: Store, run: RunRecord | None, decision: Decision, *, reason: 
                 current.tenant_id,
                 current.run_id,
                 expected_version=current.version,
-                status=RunStatus(obligation["status"]),
+                status=status,
                 reason=reason,
             )
         except ConflictError:

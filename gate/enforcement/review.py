@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from gate.decision import ActionBlocked
 from gate.enforcement.asking import Answer, ask, refusal
-from gate.enforcement.obligations import end_run, obliged_to_move, refuse_unknown, undischarged
+from gate.enforcement.obligations import ended_by, obliged_to_move, refuse_unknown, undischarged
 from gate.enforcement.tracing import Tracer
 from gate.errors import ConflictError, EvidenceError, InputError
 from gate.evidence import EvidenceBuilder, Identity, Run
@@ -96,17 +96,19 @@ class Reviews:
         )
         subject = {"approval_id": approval.approval_id, "version": approval.version}
         to_status = self._enforce(person, answer, "move_approval", ApprovalStatus, subject)
-        moved = self.store.add_vote(
+        try:
+            ends_run = ended_by(answer.decision)
+        except EvidenceError as exc:
+            raise ActionBlocked(refusal(exc, answer.prepared)) from exc
+        return self.store.add_vote(
             tenant_id,
             approval_id,
             expected_version=approval.version,
             vote=vote,
             to_status=to_status,
             reason=f"{decision} by {reviewer}",
+            ends_run=ends_run,
         )
-        run = None if answer.prepared is None else answer.prepared.run
-        end_run(self.store, run, answer.decision, reason="approval rejected")
-        return moved
 
     def reconcile(
         self,

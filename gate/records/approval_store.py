@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gate.records import approvals, checks
 from gate.records.database import Database
-from gate.records.model import ApprovalRecord, ApprovalRequest, ApprovalStatus, StoredVote
+from gate.records.model import ApprovalRecord, ApprovalRequest, ApprovalStatus, RunStatus, StoredVote
 
 
 class ApprovalStore:
@@ -62,8 +62,11 @@ class ApprovalStore:
         vote: StoredVote,
         to_status: ApprovalStatus,
         reason: str = "",
+        ends_run: RunStatus | None = None,
     ) -> ApprovalRecord:
         """Appends a vote to a pending approval and leaves it pending, approved or rejected.
+
+        `ends_run`: the status the run that asked ends with, in the same transaction; None leaves it alone.
 
         Raises `ConflictError`: `approval_unknown`, `approval_changed`, `approval_transition_illegal`,
         `approval_expired`, `vote_repeated`.
@@ -83,6 +86,7 @@ class ApprovalStore:
                 vote=vote,
                 to_status=to_status,
                 reason=reason,
+                ends_run=None if ends_run is None else checks.member("ends_run", RunStatus, ends_run),
             )
         )
 

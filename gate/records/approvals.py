@@ -23,6 +23,7 @@ from gate.records.model import (
     ApprovalRecord,
     ApprovalRequest,
     ApprovalStatus,
+    RunStatus,
     StoredVote,
 )
 from gate.records.runs import LockedRun
@@ -115,8 +116,11 @@ def add_vote(
     vote: StoredVote,
     to_status: ApprovalStatus,
     reason: str,
+    ends_run: RunStatus | None,
 ) -> ApprovalRecord:
     """Appends a vote to a pending approval and leaves it pending, approved or rejected.
+
+    `ends_run`: the status the run that asked ends with, in the same transaction; None leaves it alone.
 
     Raises `ConflictError`: `approval_unknown`, `approval_changed`, `approval_transition_illegal`,
     `approval_expired`, `vote_repeated`.
@@ -146,7 +150,10 @@ def add_vote(
             cast_at_ms=now,
         )
     )
-    return _record(tx, _move(tx, run, row, to_status, reason, "approval_vote", vote_digest=payload_digest))
+    moved = _move(tx, run, row, to_status, reason, "approval_vote", vote_digest=payload_digest)
+    if ends_run is not None:
+        runs.end(tx, run, ends_run, reason)
+    return _record(tx, moved)
 
 
 def set_status(

@@ -134,15 +134,25 @@ def set_status(
     run = locked(tx, tenant_id, run_id)
     if run.row["version"] != expected_version:
         raise checks.conflict("run_changed", f"the run `{run_id}` was changed by somebody else")
-    before = run.status
-    if status not in RUN_MOVES[before]:
+    if status not in RUN_MOVES[run.status]:
         raise checks.conflict(
-            "run_transition_illegal", f"a run that is {before} cannot become {status}", "start a new run"
+            "run_transition_illegal", f"a run that is {run.status} cannot become {status}", "start a new run"
         )
+    return _moved(tx, run, status, reason)
+
+
+def end(tx: Connection, run: LockedRun, status: RunStatus, reason: str) -> None:
+    """Ends the locked run, whatever its version; harmless when it has ended already."""
+    if status in RUN_MOVES[run.status]:
+        _moved(tx, run, status, reason)
+
+
+def _moved(tx: Connection, run: LockedRun, status: RunStatus, reason: str) -> RunRecord:
+    before = run.status
     moved = tx.execute(
         update(RUNS)
-        .where(RUNS.c.tenant_id == tenant_id, RUNS.c.run_id == run_id)
-        .values(status=status.value, status_reason=reason, version=expected_version + 1)
+        .where(RUNS.c.tenant_id == run.row["tenant_id"], RUNS.c.run_id == run.row["run_id"])
+        .values(status=status.value, status_reason=reason, version=run.row["version"] + 1)
         .returning(*RUNS.c)
     )
     row = moved.mappings().one()

@@ -209,6 +209,44 @@ def test_votes_are_kept_in_order_and_a_repeated_one_is_refused(store: Store) -> 
     assert store.approval(TENANT, asked.approval_id) == found
 
 
+@pytest.mark.parametrize("before", [RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.STOPPED, RunStatus.COMPLETED])
+def test_vote_ends_its_run_in_the_same_transaction_unless_it_has_ended(store: Store, before: RunStatus) -> None:
+    asked = _requested(store)
+    run = store.run(TENANT, asked.run_id)
+    assert run is not None
+    if before is not RunStatus.RUNNING:
+        store.set_run_status(TENANT, run.run_id, expected_version=run.version, status=before, reason="")
+    store.add_vote(
+        TENANT,
+        asked.approval_id,
+        expected_version=asked.version,
+        vote=VOTE,
+        to_status=ApprovalStatus.REJECTED,
+        reason="no",
+        ends_run=RunStatus.STOPPED,
+    )
+    after = store.run(TENANT, asked.run_id)
+    assert after is not None
+    assert after.status is (RunStatus.COMPLETED if before is RunStatus.COMPLETED else RunStatus.STOPPED)
+    store.verify_run(TENANT, asked.run_id)
+
+
+def test_vote_that_is_refused_ends_no_run(store: Store) -> None:
+    asked = _requested(store)
+    code = error_code(
+        lambda: store.add_vote(
+            TENANT,
+            asked.approval_id,
+            expected_version=asked.version + 1,
+            vote=VOTE,
+            to_status=ApprovalStatus.REJECTED,
+            ends_run=RunStatus.STOPPED,
+        )
+    )
+    run = store.run(TENANT, asked.run_id)
+    assert (code, run and run.status) == ("approval_changed", RunStatus.RUNNING)
+
+
 def test_vote_on_an_expired_request_is_refused(store: Store) -> None:
     asked = store.request_approval(approval_request(), max_wait_ms=1)
     while store.now_ms() < asked.expires_at_ms:
