@@ -15,7 +15,7 @@ from gate.errors import EXIT_APPROVAL, EXIT_DENIED, EXIT_OK, EXIT_UNDECIDED, Gat
 
 
 class Verdict(StrEnum):
-    """The closed set of verdicts, strictest first (DESIGN 5.2). Nothing here is named after a summary."""
+    """The closed set of verdicts, strictest first. Nothing here is named after a summary."""
 
     DENY = "deny"
     CONTINUITY_VALIDATION_FAILED = "continuity_validation_failed"

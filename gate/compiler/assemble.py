@@ -27,7 +27,7 @@ class Assembly:
     content_digest: str
     """Digest over every path and text: core policies, agent table and all bundles."""
     revision: str
-    """`<bundle_id>@<version>+<64 hex>`, or `linked@<64 hex>` for several bundles (DESIGN 11)."""
+    """`<bundle_id>@<version>+<64 hex>`, or `linked@<64 hex>` for several bundles."""
     bundles: tuple[str, ...]
     """`<bundle_id>@<version>` of each bundle."""
 

@@ -19,7 +19,7 @@ CHECKPOINTS: Mapping[str, tuple[str, ...]] = {
     "tool_execution": ("call_tool", "resume_tool", "list_tools", "elicit", "progress"),
     "output": ("emit", "notify"),
 }
-"""Operations of each checkpoint (DESIGN 5.1). Rego checks the pairing; this only says where a rule belongs."""
+"""Operations of each checkpoint. Rego checks the pairing; this only says where a rule belongs."""
 
 
 @dataclass(frozen=True, slots=True)

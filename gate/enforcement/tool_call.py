@@ -1,4 +1,4 @@
-"""One tool call from question to settled effect (DESIGN 9): decide, claim, run, settle.
+"""One tool call from question to settled effect: decide, claim, run, settle.
 
 Decides nothing. Steps, cited below by number: 1 build the document; 2 decide; 3 ask for approval and stop; 4 claim
 effect and approval in one transaction; 5 the caller runs the tool with a fresh parse of the digested bytes; 6 settle;

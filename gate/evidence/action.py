@@ -27,7 +27,10 @@ class Action:
     """Canonical bytes of the arguments; None when none were passed."""
     arguments_digest: str
     action_digest: str | None
-    """Binds everything DESIGN 5.3 lists; None when the bundle does not know the capability."""
+    """Binds who acts for whom, where, what, with which arguments and under which release.
+
+    None when the bundle does not know the capability.
+    """
     intent_digest: str | None
     """The action without idempotency key and bundle version: what a rejection is remembered by."""
     business_key: str | None

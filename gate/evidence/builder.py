@@ -1,4 +1,4 @@
-"""Builds the input document: host context, request, records and digests, each in its own section (DESIGN 5.1).
+"""Builds the input document: host context, request, records and digests, each in its own section.
 
 Reads the records and decides nothing. What could not be read is absent or null, and absence never helps the caller.
 """

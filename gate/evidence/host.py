@@ -19,7 +19,7 @@ class Absent(Enum):
 
 
 ABSENT: Final = Absent.ABSENT
-"""No arguments were passed at all: not the same action as null or `{}` (DESIGN 5.3)."""
+"""No arguments were passed at all: not the same action as null or `{}`."""
 
 
 def require_text(name: str, value: object) -> None:

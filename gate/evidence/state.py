@@ -1,4 +1,4 @@
-"""Turns records into the `state` section of the input document (DESIGN 5.1).
+"""Turns records into the `state` section of the input document.
 
 Pure, and decides nothing: a record that was not found is null, and what was not looked up is not said to be absent.
 """

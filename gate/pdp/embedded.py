@@ -1,8 +1,8 @@
 """The decision point inside the process: the same Rego on rego-cpp. NOT FOR PRODUCTION.
 
 For a first run, notebooks and unit tests. The interpreter shares memory with the code it judges, its cost
-grows with the number of rules, it has no deadline, and it reads some values otherwise than OPA does (DESIGN
-10). It must not be taken for a fallback: nothing in this package ever picks it by itself.
+grows with the number of rules, it has no deadline, and it reads some values otherwise than OPA does. It must
+not be taken for a fallback: nothing in this package ever picks it by itself on a call's way.
 """
 
 from __future__ import annotations
