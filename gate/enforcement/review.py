@@ -77,8 +77,8 @@ class Reviews:
         """Hands in a signed vote; returns the approval as it now is.
 
         Raises `ActionBlocked` when the policies refuse the vote, `InputError` for an unknown approval or decision word,
-        `ConflictError` when somebody else changed the approval first, or (`run_contended`) when the vote stands and the
-        run that it stops could not be stopped.
+        `ConflictError` when somebody else changed the approval first. A rejection that stops the run does so in the
+        same transaction.
         """
         approval = self.store.approval(tenant_id, approval_id)
         if approval is None:
