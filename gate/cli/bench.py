@@ -10,11 +10,12 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from gate.cli.options import option, output_option
 from gate.lab.bench import BUDGETS, Growth, Timing, measure_calls, measure_growth
 
 
 @click.command()
-@click.option(
+@option(
     "--bundle",
     type=click.Path(path_type=Path),
     default=Path("bundles/support-triage"),
@@ -22,17 +23,15 @@ from gate.lab.bench import BUDGETS, Growth, Timing, measure_calls, measure_growt
     envvar="GATE_BUNDLE",
     help="Bundle whose decisions are timed.",
 )
-@click.option("--rounds", default=1000, show_default=True, envvar="GATE_BENCH_ROUNDS", help="Calls of each kind.")
-@click.option(
+@option("--rounds", default=1000, show_default=True, envvar="GATE_BENCH_ROUNDS", help="Calls of each kind.")
+@option(
     "--sizes",
     default="10:0:0,100:0:0,200:50:0,1000:0:0,2000:500:0,10:0:50",
     show_default=True,
     envvar="GATE_BENCH_SIZES",
     help="Synthetic bundles, each capabilities:bound controls:unbound controls; ratios are over the first.",
 )
-@click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", envvar="GATE_OUTPUT", help="Output form."
-)
+@output_option()
 def bench(bundle: Path, rounds: int, sizes: str, output: str) -> None:
     """Measure the client and the full check beside a raw OPA round trip, in one run."""
     try:

@@ -9,11 +9,12 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from gate.cli.options import option, output_option
 from gate.lab.demo import Step, stage
 
 
 @click.command()
-@click.option(
+@option(
     "--bundle",
     type=click.Path(path_type=Path),
     default=Path("bundles/support-triage"),
@@ -21,7 +22,7 @@ from gate.lab.demo import Step, stage
     envvar="GATE_BUNDLE",
     help="Bundle the story is played on; a copy of it is used.",
 )
-@click.option(
+@option(
     "--engine",
     type=click.Choice(["embedded", "opa"]),
     default="embedded",
@@ -29,9 +30,7 @@ from gate.lab.demo import Step, stage
     envvar="GATE_ENGINE",
     help="embedded: in this process, not for production. opa: a real sidecar.",
 )
-@click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", envvar="GATE_OUTPUT", help="Output form."
-)
+@output_option()
 def demo(bundle: Path, engine: str, output: str) -> None:
     """Play the support-triage story and show each verdict with its reason codes."""
     with stage(bundle, engine) as story:

@@ -15,7 +15,7 @@ from gate.compiler.link_governance import link_governance
 from gate.compiler.link_runtime_controls import link_runtime_controls
 from gate.compiler.literal import CompileError, package_name
 from gate.compiler.positions import BUNDLE, CATALOG, POLICY, at
-from gate.documents import Bundle, Capability
+from gate.documents import Bundle, Capability, tokens_of
 from gate.documents import pointer_of as pointer
 from gate.errors import BundleError, Problem
 
@@ -121,8 +121,7 @@ def _catalog_entry(bundle: Bundle, name: str, capability: Capability) -> Iterato
 def _declared(capability: Capability, place: str) -> bool:
     """True when the JSON pointer leads to a declared argument; below a list any index does."""
     node: Any = capability.arguments
-    for part in place.split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
+    for name in tokens_of(place):
         if node.get("type") == "array":
             node = node.get("items", {})
         elif name in node.get("properties", {}):

@@ -41,8 +41,8 @@ class Document:
         A pointer to something that is not there gives the position of its nearest ancestor that is.
         """
         place = self.root
-        for token in pointer.split("/")[1:]:
-            child = place.children.get(token.replace("~1", "/").replace("~0", "~"))
+        for token in tokens_of(pointer):
+            child = place.children.get(token)
             if child is None:
                 break
             place = child
@@ -52,6 +52,11 @@ class Document:
         """A `Problem` of this document at `pointer`; `key` puts it on the key instead of the value."""
         line, column = self.position(pointer, key=key)
         return Problem(self.file, line, column, code, message, hint)
+
+
+def tokens_of(pointer: str) -> list[str]:
+    """The tokens of an RFC 6901 JSON pointer; the inverse of `pointer_of`."""
+    return [token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:]]
 
 
 def pointer_of(*tokens: str | int) -> str:

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gate.canonical import canonical_bytes, parse
+from gate.compiler.model import CHECKPOINTS
 from gate.decision import ActionBlocked, Decision
 from gate.enforcement.asking import ask, refusal
 from gate.enforcement.deadline import run_with_deadline
@@ -34,12 +35,14 @@ from gate.trace import NullSink, TraceSink
 
 Tool = Callable[..., Any]
 
+_CHECKED = frozenset(
+    {"run_start", "user_message", "retrieve", "model_call", "memory_write", "list_tools", "emit", "notify"}
+)
 CHECKPOINT_OF: Mapping[str, str] = {
-    **dict.fromkeys(("run_start", "user_message", "retrieve"), "input"),
-    "model_call": "llm",
-    "memory_write": "state",
-    "list_tools": "tool_execution",
-    **dict.fromkeys(("emit", "notify"), "output"),
+    operation: checkpoint
+    for checkpoint, operations in CHECKPOINTS.items()
+    for operation in operations
+    if operation in _CHECKED
 }
 """Operations that `Gate.check` asks about, and the checkpoint each belongs to; the policies check the pairing."""
 

@@ -10,7 +10,9 @@ from typing import Any
 
 from gate.canonical import canonical_bytes, parse
 from gate.decision import Decision
+from gate.documents import pointer_of, tokens_of
 from gate.enforcement.obligations import undischarged
+from gate.evidence.action import resolve
 
 REDACTED = "[REDACTED]"
 """What stands where a value was; the literal of the reference runtime."""
@@ -32,23 +34,14 @@ def redacted(decision: Decision, value: Any) -> Any:
         raise undischarged()
     copy = parse(canonical_bytes(value))
     for pointer in pointers:
-        _blank(copy, pointer.split("/")[1:])
+        _blank(copy, pointer)
     return copy if copy != value else value
 
 
-def _blank(node: Any, path: list[str]) -> None:
-    *parents, last = [part.replace("~1", "/").replace("~0", "~") for part in path]
-    for part in parents:
-        node = _child(node, part)
+def _blank(document: Any, pointer: str) -> None:
+    *parents, last = tokens_of(pointer)
+    node = resolve(document, pointer_of(*parents))
     if isinstance(node, dict) and last in node:
         node[last] = REDACTED
     elif isinstance(node, list) and last.isascii() and last.isdigit() and int(last) < len(node):
         node[int(last)] = REDACTED
-
-
-def _child(node: Any, part: str) -> Any:
-    if isinstance(node, dict):
-        return node.get(part)
-    if isinstance(node, list) and part.isascii() and part.isdigit() and int(part) < len(node):
-        return node[int(part)]
-    return None

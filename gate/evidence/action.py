@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from gate.canonical import canonical_bytes, digest, digest_bytes, parse
-from gate.documents import argument_validator
+from gate.documents import argument_validator, pointer_of, tokens_of
 from gate.evidence.host import ABSENT, Call, Run
 
 MISSING = object()
@@ -108,8 +108,7 @@ def _business_key(name: str, capability: Mapping[str, Any], arguments: Any) -> s
 
 def resolve(document: Any, pointer: str) -> Any:
     """The value at an RFC 6901 pointer, or `MISSING`."""
-    for part in pointer.split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
+    for name in tokens_of(pointer):
         if isinstance(document, dict) and name in document:
             document = document[name]
         elif isinstance(document, list) and name.isascii() and name.isdigit() and int(name) < len(document):
@@ -143,11 +142,7 @@ def _leaves(pointer: str, value: Any, shown: frozenset[str]) -> list[tuple[str, 
     if pointer in shown:
         return [(pointer, {"value": value})]
     if isinstance(value, dict) and value:
-        return [
-            leaf
-            for name, item in value.items()
-            for leaf in _leaves(f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}", item, shown)
-        ]
+        return [leaf for name, item in value.items() for leaf in _leaves(pointer + pointer_of(name), item, shown)]
     if isinstance(value, list) and value:
         return [leaf for i, item in enumerate(value) for leaf in _leaves(f"{pointer}/{i}", item, shown)]
     return [(pointer, {"digest": digest_bytes(canonical_bytes(value))})]

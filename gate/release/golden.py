@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gate.documents import Case, schema, strict_validator
+from gate.documents import Case, schema, strict_validator, tokens_of
 from gate.errors import GateError, InputError
 from gate.pdp import DecisionPoint, Facts
 
@@ -101,8 +101,7 @@ def _fill(value: Any, facts: dict[str, Any]) -> Any:
 def _resolve(facts: Any, pointer: str) -> Any:
     if not pointer.startswith("/"):
         raise InputError(f"`{pointer}` is not a pointer; it starts with `/`", code="case_facts_unknown")
-    for part in pointer.split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
+    for name in tokens_of(pointer):
         if not isinstance(facts, Mapping) or name not in facts:
             raise InputError(f"the compiled bundle has nothing at `{pointer}`", code="case_facts_unknown")
         facts = facts[name]
