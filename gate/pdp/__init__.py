@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from gate.pdp.embedded import EmbeddedDecisionPoint
-from gate.pdp.manifest import manifest_revision
+from gate.pdp.manifest import manifest_revision, require_versions
 from gate.pdp.protocol import DecisionPoint, Facts, Reply
 from gate.pdp.sidecar import Sidecar
 from gate.pdp.sidecar_client import SidecarDecisionPoint
+from gate.pdp.signature import VerificationKey, verify_bundle
 
 __all__ = [
     "DecisionPoint",
@@ -15,5 +16,8 @@ __all__ = [
     "Reply",
     "Sidecar",
     "SidecarDecisionPoint",
+    "VerificationKey",
     "manifest_revision",
+    "require_versions",
+    "verify_bundle",
 ]
