@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gate.canonical import digest, digest_bytes
-from gate.compiler import Assembly, Compiled, assemble
+from gate.compiler import Compiled, assemble
 from gate.documents.releases import LEDGER, Ledger, Release, load_ledger
 from gate.errors import BundleError, GateError, Problem
 
@@ -44,7 +44,7 @@ def content_of(compiled: Compiled) -> Content:
     return Content(
         revision=assembly.revision,
         content_digest=assembly.content_digest,
-        core_digest=_core_digest(assembly),
+        core_digest=core_digest(assembly.modules),
         files=dict(sorted({**documents, **rego}.items())),
     )
 
@@ -157,11 +157,12 @@ def _entry_text(entry: Mapping[str, object]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _core_digest(assembly: Assembly) -> str:
+def core_digest(modules: Mapping[str, str]) -> str:
+    """Digest over the hand-written policies among `modules`, Rego text by path inside the OPA bundle."""
     return digest(
         {
             path: digest_bytes(text.encode("utf-8"))
-            for path, text in assembly.modules.items()
+            for path, text in modules.items()
             if not path.startswith(("gate/bundles/", "gate/agents/"))
         }
     )

@@ -154,14 +154,15 @@ def check_provenance(tarball: Path, *, revision: str, key: VerificationKey | Non
 
 def git_revision(folder: Path) -> str | None:
     """The commit that `folder` is at, with `-dirty` when something in it is not committed; None outside git."""
-    head = _git(folder, "rev-parse", "--verify", "HEAD")
+    head = git(folder, "rev-parse", "--verify", "HEAD")
     if head is None:
         return None
-    changes = _git(folder, "status", "--porcelain", "--", ".")
+    changes = git(folder, "status", "--porcelain", "--", ".")
     return head if changes == "" else f"{head}-dirty"
 
 
-def _git(folder: Path, *arguments: str) -> str | None:
+def git(folder: Path, *arguments: str) -> str | None:
+    """What `git ARGUMENTS` prints for `folder`, stripped; None when it fails or there is no git."""
     try:
         done = subprocess.run(
             ["git", "-C", str(folder), *arguments],  # noqa: S607 - whichever git the user has
