@@ -22,6 +22,8 @@ from gate.cli.effects import effects
 from gate.cli.eval import evaluate
 from gate.cli.explain import explain
 from gate.cli.init import init
+from gate.cli.keys import keys
+from gate.cli.release import release
 from gate.cli.rendering import visible
 from gate.cli.serve import serve
 from gate.cli.status import status
@@ -40,7 +42,9 @@ COMMANDS: tuple[click.Command, ...] = (
     check_controls,
     evaluate,
     explain,
+    keys,
     build,
+    release,
     serve,
     status,
     approvals,

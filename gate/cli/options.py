@@ -221,3 +221,25 @@ def verification_options(function: Function) -> Function:
     ):
         decorated = one(decorated)
     return decorated  # type: ignore[no-any-return] # the parameters differ, the command does not
+
+
+def minimum_option(function: Function) -> Function:
+    """`--min-version BUNDLE_ID=VERSION`, any number of times; handed over as `minimum`."""
+
+    def parsed(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for value in values:
+            bundle_id, equals, version = value.partition("=")
+            if not bundle_id or not equals or not version or bundle_id in found:
+                raise click.BadParameter("use BUNDLE_ID=VERSION, once for each bundle")
+            found[bundle_id] = version
+        return found
+
+    return option(
+        "--min-version",
+        "minimum",
+        multiple=True,
+        callback=parsed,
+        metavar="BUNDLE_ID=VERSION",
+        help="Refuse a bundle below this version, whoever signed it.",
+    )(function)

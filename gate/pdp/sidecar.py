@@ -69,7 +69,7 @@ class Sidecar:
         self.ca_file = ca_file
         """What the gate pins when the sidecar speaks TLS."""
         self.diagnostics_url = diagnostics_url
-        """Where health and metrics are read without a token; None when nowhere."""
+        """Where health and metrics are read, without a token; None when nowhere."""
         self._runner = runner
 
     @classmethod
@@ -122,7 +122,14 @@ class Sidecar:
             address = f"127.0.0.1:{port or _free_port()}"
             url = f"{'http' if tls is None else 'https'}://{address}"
         diagnostics = None if diagnostics_port is None else f"127.0.0.1:{diagnostics_port or _free_port()}"
-        serving = Serving(tarball=source, revisions=expected, polling=polling, key=key, minimum=dict(minimum or {}))
+        serving = Serving(
+            tarball=source,
+            revisions=expected,
+            polling=polling,
+            key=key,
+            minimum=dict(minimum or {}),
+            diagnostics=diagnostics is not None,
+        )
         served = None if source is None else _copied(source, folder) if docker else source
         write_files(folder, serving, token=secret, tarball=served)
         pair = None if tls is None else (tls.cert_file.absolute(), tls.key_file.absolute())

@@ -45,6 +45,8 @@ class Serving:
     """Whose signature a bundle must bear; None accepts an unsigned one."""
     minimum: Mapping[str, str] = field(default_factory=dict)
     """Version by bundle id: one below is not answered about, whoever signed it."""
+    diagnostics: bool = False
+    """Health and metrics need no token."""
 
 
 def write_files(folder: Path, serving: Serving, *, token: str, tarball: Path | None) -> None:
@@ -105,6 +107,7 @@ def _settings(serving: Serving, token: str) -> dict[str, Any]:
     return {
         "token_sha256": hashlib.sha256(token.encode("utf-8")).hexdigest(),
         "revisions": list(serving.revisions) if serving.polling is None else [],
+        "diagnostics": serving.diagnostics,
         "follow": serving.polling is not None,
         "minimum": {name: list(version_order(version)) for name, version in serving.minimum.items()},
     }

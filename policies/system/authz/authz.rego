@@ -15,6 +15,16 @@ allow if {
 	_asked
 }
 
+# METADATA
+# title: A probe asks the diagnostics address
+# description: >-
+#   OPA asks this policy there, too, and does not say which address it was. Neither path says anything about a decision
+allow if {
+	data.sidecar.diagnostics == true
+	input.method == "GET"
+	input.path in {["health"], ["metrics"]}
+}
+
 # Health and status answer whatever is served: they say why nothing else does.
 _asked if {
 	input.method == "GET"

@@ -62,6 +62,17 @@ test_deny_settings_of_wrong_type if {
 	}
 }
 
+test_probe_needs_no_token_only_where_diagnostics_are_on if {
+	open := _merged(_settings, {"diagnostics": true})
+	every path in [["health"], ["metrics"]] {
+		_allowed({"method": "GET", "path": path}, open, {})
+		not _allowed({"method": "GET", "path": path}, _settings, {})
+		not _allowed({"method": "POST", "path": path}, open, {})
+		not _allowed({"method": "GET", "path": path}, _merged(_settings, {"diagnostics": "true"}), {})
+	}
+	not _allowed({"method": "GET", "path": ["v1", "status"]}, open, {})
+}
+
 test_deny_other_revision_or_none if {
 	not _allowed(_decision, _settings, {})
 	not _allowed(_decision, _settings, _manifest({"revision": "b@3+bb"}))
