@@ -18,6 +18,7 @@ from gate.cli.build import build
 from gate.cli.check_controls import check_controls
 from gate.cli.compile import compile_command
 from gate.cli.demo import demo
+from gate.cli.diff import diff
 from gate.cli.effects import effects
 from gate.cli.eval import evaluate
 from gate.cli.explain import explain
@@ -43,6 +44,7 @@ COMMANDS: tuple[click.Command, ...] = (
     evaluate,
     explain,
     keys,
+    diff,
     build,
     release,
     serve,

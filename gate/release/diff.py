@@ -18,7 +18,7 @@ from gate.release.diff_change import GROUPS, change_of
 from gate.release.diff_documents import Candidate, value_at
 from gate.release.diff_inputs import Governed, Material
 from gate.release.diff_recorded import Unknown, read_records, unknowns
-from gate.release.diff_rego import RegoDiff, rego_diff
+from gate.release.diff_rego import Place, RegoDiff, places_of, rego_diff
 from gate.release.diff_side import Side, load_side
 from gate.release.rego_text import RegoText
 
@@ -56,13 +56,13 @@ class Change:
     """`newly_allowed`, `newly_needing_approval`, `newly_refused` or `other`."""
     direction: str
     """`loosens`, `tightens`, `mixed` or `none`."""
-    capability: str
-    """Capability or operation it is about."""
+    about: str
+    """Capability of a call, operation of anything else."""
     count: int
     """Inputs that differ in this way."""
     witness: Witness
-    sources: tuple[str, ...]
-    """Where in the YAML the reasons come from that only one side gives."""
+    places: tuple[Place, ...]
+    """Where to look for the cause, first the YAML behind the reasons that only one side gives."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +136,9 @@ def decision_diff(
         differing = [
             (c, o) for c, o in seen if not o[0].same(o[1]) and not (c.origin == "recorded" and c.name in untold)
         ]
-        changes = _changes(one, two, facts, differing)
+        changes = _changes(
+            one, two, facts, differing, lambda found, about: places_of(found, about, before, after, compared.hunks)
+        )
     return DecisionDiff(
         old=before.label,
         new=after.label,
@@ -213,7 +215,12 @@ def _tried(candidates: Sequence[Candidate]) -> dict[str, int]:
 Seen = tuple[Candidate, tuple[Outcome, Outcome]]
 
 
-def _changes(one: Batch, two: Batch, facts: tuple[Facts, Facts], differing: Sequence[Seen]) -> tuple[Change, ...]:
+Locate = Callable[[Iterable[str], str], tuple[Place, ...]]
+
+
+def _changes(
+    one: Batch, two: Batch, facts: tuple[Facts, Facts], differing: Sequence[Seen], locate: Locate
+) -> tuple[Change, ...]:
     """Differences of one kind together, each with its smallest witness."""
     kinds: dict[tuple[Any, ...], list[Seen]] = {}
     for candidate, outcomes in differing:
@@ -227,13 +234,13 @@ def _changes(one: Batch, two: Batch, facts: tuple[Facts, Facts], differing: Sequ
             Change(
                 group=group,
                 direction=direction,
-                capability=_about(candidate),
+                about=_about(candidate),
                 count=len(members),
                 witness=_witness(candidate, outcomes, facts),
-                sources=tuple(sorted(outcomes[0].sources ^ outcomes[1].sources)),
+                places=locate(outcomes[0].sources ^ outcomes[1].sources, _about(candidate)),
             )
         )
-    return tuple(sorted(found, key=lambda c: (GROUPS.index(c.group), -c.count, c.capability, c.witness.name)))
+    return tuple(sorted(found, key=lambda c: (GROUPS.index(c.group), -c.count, c.about, c.witness.name)))
 
 
 def _kind(candidate: Candidate, outcomes: tuple[Outcome, Outcome]) -> tuple[Any, ...]:

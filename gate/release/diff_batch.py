@@ -58,6 +58,16 @@ class Outcome:
     sources: frozenset[str] = frozenset()
     """Where in the YAML the reasons come from. Not compared: an inserted line moves a rule and changes nothing."""
 
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The reason codes, sorted."""
+        return tuple(sorted({code for code, *_ in self.reasons}))
+
+    @property
+    def duties(self) -> tuple[str, ...]:
+        """Types of the obligations, in order."""
+        return tuple(str(json.loads(one)["type"]) for one in self.obligations)
+
     def same(self, other: Outcome) -> bool:
         """Whether a caller would see no difference."""
         return (self.verdict, self.reasons, self.obligations, self.advice) == (

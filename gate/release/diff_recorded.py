@@ -119,7 +119,7 @@ def unknowns(
     changed: dict[tuple[str, str, tuple[str, ...]], int] = {}
     for candidate, (old, new) in seen:
         if candidate.origin != "recorded" and not old.same(new):
-            key = (str(value_at(candidate.base, ("request", "capability"))), old.verdict, _codes(old))
+            key = (str(value_at(candidate.base, ("request", "capability"))), old.verdict, old.codes)
             changed[key] = changed.get(key, 0) + 1
     found = []
     for record in records:
@@ -149,10 +149,6 @@ def _why(
 
 def _meets(at: tuple[str, ...], read: Iterable[tuple[str, ...]]) -> bool:
     return any(path[: len(at)] == at or at[: len(path)] == path for path in read)
-
-
-def _codes(outcome: Outcome) -> tuple[str, ...]:
-    return tuple(sorted({code for code, *_ in outcome.reasons}))
 
 
 def _parsed(file: Path, number: int, line: bytes) -> dict[str, Any]:

@@ -158,6 +158,31 @@ def _place(side: Side, package: str, rule: Rule, origins: Mapping[str, str]) -> 
     )
 
 
+def places_of(sources: Iterable[str], about: str, old: Side, new: Side, hunks: Sequence[Hunk]) -> tuple[Place, ...]:
+    """Where to look for the cause of a difference about the capability or operation `about`.
+
+    The YAML behind `sources`, the reasons that differ, on the new side where it has them; without any, the changed
+    rules that name `about`, else every changed rule.
+    """
+    found: list[Place] = []
+    for source in sorted(sources):
+        for side in (new, old):
+            at = [(package, places[source]) for package, places in side.places.items() if source in places]
+            if at:
+                file, _, pointer = source.partition("#")
+                folder = side.folders.get(at[0][0], "").rstrip("/")
+                line = int(at[0][1]["line"])
+                found.append(Place(file=f"{folder}/{file}" if folder else file, pointer=pointer, line=line))
+                break
+        else:
+            file, _, pointer = source.partition("#")
+            found.append(Place(file=file, pointer=pointer, line=None))
+    if not found:
+        naming = [h for h in hunks if about in h.title.split() or f'["{about}"]' in h.rule]
+        found = [place for hunk in naming or hunks for place in (hunk.new or hunk.old,) if place is not None]
+    return tuple(dict.fromkeys(found))
+
+
 def _core_hunks(old: Side, new: Side) -> Iterable[Hunk]:
     for path in sorted({*old.modules, *new.modules}):
         if path.startswith(("gate/bundles/", "gate/agents/")):
