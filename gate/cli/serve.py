@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
 import signal
 import tempfile
@@ -23,6 +24,9 @@ from gate.cli.rendering import cell, emit_fields, emit_json, note
 from gate.cli.sources import read_token
 from gate.errors import GateError, InputError, PdpError, ToolchainError
 from gate.pdp import Polling, Sidecar, Tls, VerificationKey, manifest_revision, verify_bundle
+from gate.pdp.sidecar import checked_revision
+from gate.pdp.sidecar_files import Serving, token_path
+from gate.pdp.sidecar_files import prepare as prepare_files
 from gate.pdp.watching import PUBLISHED, BundleServer, fetch
 from gate.release.provenance import check_provenance, provenance_path
 
@@ -84,6 +88,19 @@ class _Source:
     help="Port of 127.0.0.1 for health and metrics, which then need no token; 0 for a free one. Default: none.",
 )
 @option("--docker", is_flag=True, help="Run OPA in a container, through the Docker engine.")
+@option(
+    "--prepare",
+    type=PATH,
+    metavar="DIR",
+    help="Start nothing: write what an OPA started elsewhere needs into DIR and print its arguments.",
+)
+@option(
+    "--inside",
+    type=PATH,
+    default=Path("/sidecar"),
+    show_default=True,
+    help="Where that OPA sees DIR of --prepare, such as the path of a volume.",
+)
 @option("--work-dir", type=PATH, help="Private folder for OPA's configuration and log. Default: one that goes away.")
 @option(
     "--token-file",
@@ -105,6 +122,8 @@ def serve(
     tls_ca: Path | None,
     diagnostics_port: int | None,
     docker: bool,
+    prepare: Path | None,
+    inside: Path,
     work_dir: Path | None,
     token_file: Path | None,
     output: str,
@@ -117,6 +136,9 @@ def serve(
     if watch_token_file is not None and (watch is None or "://" not in watch):
         raise click.UsageError("--watch-token-file needs --watch with a URL")
     tls = _tls(tls_cert, tls_key, tls_ca)
+    if prepare is not None:
+        _prepare(prepare, inside, tarball, key, minimum, listen, output)
+        return
     binary = opa.find().path
     folder = work_dir if work_dir is not None else Path(tempfile.mkdtemp(prefix="gate-serve-"))
     where = token_file if token_file is not None else folder / "token"
@@ -166,6 +188,31 @@ def serve(
         raise
     # Its log is kept: it says why.
     raise ToolchainError("opa ended while it was serving", code="sidecar_ended", hint=f"see `{sidecar.log_file}`")
+
+
+def _prepare(
+    folder: Path,
+    inside: Path,
+    tarball: Path | None,
+    key: VerificationKey | None,
+    minimum: dict[str, str],
+    listen: tuple[Literal["tcp"] | Path, int],
+    output: str,
+) -> None:
+    if tarball is None:
+        raise click.UsageError("--prepare needs a TARBALL")
+    address, port = listen
+    if not isinstance(address, Path) and not port:
+        raise click.UsageError("--prepare needs --listen with a port or a socket")
+    _static(tarball, key)
+    revision = checked_revision(tarball, key, minimum)
+    serving = Serving(tarball=tarball, revisions=(revision,), key=key, minimum=minimum)
+    where = f"unix://{address}" if isinstance(address, Path) else f"127.0.0.1:{port}"
+    command = prepare_files(folder, serving, token=secrets.token_urlsafe(32), inside=inside, address=where)
+    if output == "json":
+        emit_json({"revision": revision, "command": command, "token_file": str(token_path(folder).absolute())})
+    else:
+        emit_fields([("revision", cell(revision)), ("token_file", cell(str(token_path(folder).absolute()))), ("command", " ".join(command))])
 
 
 def _tls(cert: Path | None, key: Path | None, ca: Path | None) -> Tls | None:

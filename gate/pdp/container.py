@@ -37,10 +37,19 @@ class OpaContainer:
     the machine but `mounts`.
     """
 
-    def __init__(self, opa: Path, arguments: Sequence[str], *, mounts: Sequence[Path], log_file: Path) -> None:
+    def __init__(
+        self,
+        opa: Path,
+        arguments: Sequence[str],
+        *,
+        readable: Sequence[Path],
+        writable: Sequence[Path],
+        log_file: Path,
+    ) -> None:
         """Builds the image when the engine has none, and returns when the container was started.
 
-        `mounts` are the files and folders that OPA needs, at the same path inside. Raises `ToolchainError`:
+        `readable` are the files and folders that OPA needs, `writable` where it makes its socket; each at the same
+        path inside. Raises `ToolchainError`:
         `docker_unavailable`, `sidecar_not_started`.
         """
         self.exit_code: int | None = None
@@ -54,9 +63,9 @@ class OpaContainer:
                 "no Docker engine answers", code="docker_unavailable", hint="start one, or set DOCKER_HOST"
             ) from exc
         try:
-            image = _image(self._client, opa, docker)
+            image = ensure_image(self._client, opa)
             self._container: Any = self._client.containers.run(
-                image, list(arguments), detach=True, **restrictions(mounts)
+                image, list(arguments), detach=True, **restrictions(readable, writable)
             )
             self._container.reload()
         except errors as exc:
@@ -92,7 +101,7 @@ class OpaContainer:
         self._ended.set()
 
 
-def restrictions(mounts: Sequence[Path]) -> dict[str, Any]:
+def restrictions(readable: Sequence[Path], writable: Sequence[Path]) -> dict[str, Any]:
     """How the container is run, as keyword arguments of the Docker SDK; the compose file says the same."""
     return {
         "network_mode": "host",
@@ -103,12 +112,17 @@ def restrictions(mounts: Sequence[Path]) -> dict[str, Any]:
         "mem_limit": _MEMORY,
         "pids_limit": _PIDS,
         "environment": {"GOGC": "400"},
-        # OPA makes its socket in one of them; what it reads is made by us and private.
-        "volumes": {str(path): {"bind": str(path), "mode": "rw" if path.is_dir() else "ro"} for path in mounts},
+        "labels": {"app": "agent-policy-gate"},
+        "volumes": {
+            **{str(path): {"bind": str(path), "mode": "ro"} for path in readable},
+            **{str(path): {"bind": str(path), "mode": "rw"} for path in writable},
+        },
     }
 
 
-def _image(client: Any, opa: Path, docker: Any) -> str:
+def ensure_image(client: Any, opa: Path) -> str:
+    """The image around the binary `opa`, made when the engine of `client` has none; nothing is pulled."""
+    docker, _ = _docker()
     tag = f"{IMAGE}:{OPA_VERSION}"
     try:
         client.images.get(tag)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
 import socket
 import time
 from collections.abc import Iterable, Mapping
@@ -22,7 +21,7 @@ from gate.pdp.endpoint import MAX_SOCKET_PATH_BYTES
 from gate.pdp.manifest import manifest_revision, require_versions
 from gate.pdp.process import OpaProcess
 from gate.pdp.sidecar_client import SidecarDecisionPoint
-from gate.pdp.sidecar_files import Serving, Tls, arguments, private_folder, write_files
+from gate.pdp.sidecar_files import Serving, Tls, arguments, copied, private_folder, write_files
 from gate.pdp.signature import VerificationKey, verify_bundle
 from gate.pdp.status import SidecarStatus
 from gate.pdp.watching import Polling
@@ -106,7 +105,7 @@ class Sidecar:
             raise ToolchainError("a sidecar serves either a tarball or what it follows", code="sidecar_misconfigured")
         expected = tuple(revisions)
         if source is not None:
-            expected = (_checked(source, key, minimum or {}),)
+            expected = (checked_revision(source, key, minimum or {}),)
         elif not expected or key is None:
             raise ToolchainError(
                 "a sidecar that follows bundles needs the key they are signed with, and the first revision to expect",
@@ -130,16 +129,18 @@ class Sidecar:
             minimum=dict(minimum or {}),
             diagnostics=diagnostics is not None,
         )
-        served = None if source is None else _copied(source, folder) if docker else source
+        # A container sees the working folder only.
+        served = copied(source, folder) if docker and source is not None else source
         write_files(folder, serving, token=secret, tarball=served)
         pair = None if tls is None else (tls.cert_file.absolute(), tls.key_file.absolute())
         asked = arguments(folder, address, diagnostics=diagnostics, tls=pair)
         runner: Runner
         if docker:
-            mounts = [folder, *([listen.absolute().parent] if isinstance(listen, Path) else []), *(pair or ())]
+            readable = [folder, *(pair or ())]
             if polling is not None and polling.token_file is not None:
-                mounts.append(polling.token_file.absolute())
-            runner = OpaContainer(opa, asked, mounts=mounts, log_file=folder / "opa.log")
+                readable.append(polling.token_file.absolute())
+            writable = [listen.absolute().parent] if isinstance(listen, Path) else []
+            runner = OpaContainer(opa, asked, readable=readable, writable=writable, log_file=folder / "opa.log")
         else:
             runner = OpaProcess([str(opa), *asked], folder=folder, log_file=folder / "opa.log")
         sidecar = cls(
@@ -231,22 +232,14 @@ class Sidecar:
             client.close()
 
 
-def _checked(tarball: Path, key: VerificationKey | None, minimum: Mapping[str, str]) -> str:
-    """The revision of `tarball`, once it has passed whatever is asked of it."""
+def checked_revision(tarball: Path, key: VerificationKey | None, minimum: Mapping[str, str]) -> str:
+    """The revision of `tarball`, once it has passed whatever is asked of it; raises `ToolchainError`."""
     if key is not None:
         verify_bundle(tarball, key)
     revision = manifest_revision(tarball)
     if minimum:
         require_versions(tarball, minimum)
     return revision
-
-
-def _copied(tarball: Path, folder: Path) -> Path:
-    # A container sees the working folder only.
-    try:
-        return Path(shutil.copyfile(tarball, folder / "bundle.tar.gz"))
-    except OSError as exc:
-        raise ToolchainError(f"`{folder}` cannot be written") from exc
 
 
 def _refused(client: SidecarDecisionPoint) -> str | None:

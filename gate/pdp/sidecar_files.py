@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -74,6 +75,33 @@ def arguments(folder: Path, address: str, *, diagnostics: str | None, tls: tuple
         *(str(folder / f"{name}.rego") for name in POLICIES),
         str(folder / "settings.json"),
     ]
+
+
+def prepare(folder: Path, serving: Serving, *, token: str, inside: Path, address: str) -> list[str]:
+    """Fills `folder` with all that an OPA started by somebody else needs, the tarball among it.
+
+    `inside` is where that OPA will see the folder, such as the path of a volume in a container; `address` is what it
+    shall listen on. The token, which OPA has no need of, goes beside the folder. Returns the arguments to start it with. Raises `ToolchainError`.
+    """
+    private_folder(folder)
+    tarball = None if serving.tarball is None else inside / copied(serving.tarball, folder).name
+    write_files(folder, serving, token=token, tarball=tarball)
+    (folder / "opa.log").unlink(missing_ok=True)  # whoever starts OPA keeps its output
+    write_private(token_path(folder), token + "\n")
+    return arguments(inside, address, diagnostics=None, tls=None)
+
+
+def token_path(folder: Path) -> Path:
+    """Where `prepare` leaves the token for `folder`: for clients, out of OPA's sight."""
+    return folder.with_name(f"{folder.name}.token")
+
+
+def copied(tarball: Path, folder: Path) -> Path:
+    """A copy of `tarball` in `folder`, as `bundle.tar.gz`; raises `ToolchainError`."""
+    try:
+        return Path(shutil.copyfile(tarball, folder / "bundle.tar.gz"))
+    except OSError as exc:
+        raise ToolchainError(f"`{folder}` cannot be written") from exc
 
 
 def _config(serving: Serving, tarball: Path | None) -> dict[str, Any]:
