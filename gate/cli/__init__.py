@@ -23,6 +23,7 @@ from gate.cli.effects import effects
 from gate.cli.eval import evaluate
 from gate.cli.explain import explain
 from gate.cli.init import init
+from gate.cli.mutate import mutate_command
 from gate.cli.keys import keys
 from gate.cli.release import release
 from gate.cli.rendering import visible
@@ -45,6 +46,7 @@ COMMANDS: tuple[click.Command, ...] = (
     explain,
     keys,
     diff,
+    mutate_command,
     build,
     release,
     serve,

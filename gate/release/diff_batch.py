@@ -23,19 +23,33 @@ _TIMEOUT_S = 300.0
 # A process of a few seconds: what it saves by collecting garbage it loses by doing so.
 _SPEED = {"GOGC": "400"}
 _CHUNK = 1000
-_RULE = "data.review.outcomes"
+_RULE, _RULE_UNDER = "data.review.outcomes", "data.review.outcomes_under"
 # Only what a comparison looks at: whole decisions of ten thousand documents are more to write than to take.
 _REVIEW = """package review
 
-outcomes := {index: outcome |
+outcomes := {index: compared(decision) |
 	some index, document in input.documents
 	decision := data.gate.decision with input as document
-	outcome := {
-		"verdict": decision.verdict,
-		"reasons": [[reason.code, reason.verdict, reason.rule, reason.source] | some reason in decision.reasons],
-		"obligations": decision.obligations,
-		"advice": [warning.code | some warning in decision.advice],
-	}
+}
+
+outcomes_under := {index: compared(decision) |
+	some index, asked in input.documents
+	table := asked.agents
+	document := asked.document
+	decision := data.gate.decision with input as document with data.gate.agents.bundle_of as table
+}
+
+facts := stated if {
+	document := {"agent": {"agent_id": input.agent_id}}
+	table := input.agents
+	stated := data.gate.facts.document with input as document with data.gate.agents.bundle_of as table
+}
+
+compared(decision) := {
+	"verdict": decision.verdict,
+	"reasons": [[reason.code, reason.verdict, reason.rule, reason.source] | some reason in decision.reasons],
+	"obligations": decision.obligations,
+	"advice": [warning.code | some warning in decision.advice],
 }
 """
 _FACTS = "data.gate.facts.document"
@@ -96,26 +110,35 @@ class Batch:
     def __exit__(self, *_: object) -> None:
         self._scratch.cleanup()
 
-    def facts(self, agent_id: str) -> dict[str, Any]:
-        """What the bundle of `agent_id` says of itself; raises `PdpError` when there is nothing to trust."""
-        value = self._evaluate({"agent": {"agent_id": agent_id}}, _FACTS)
+    def facts(self, agent_id: str, *, agents: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """What the bundle of `agent_id` says of itself; raises `PdpError` when there is nothing to trust.
+
+        `agents` takes the place of the table that says which package governs which agent.
+        """
+        if agents is None:
+            value = self._evaluate({"agent": {"agent_id": agent_id}}, _FACTS)
+        else:
+            value = self._evaluate({"agent_id": agent_id, "agents": agents}, "data.review.facts")
         if not isinstance(value, dict):
             raise PdpError("the policies state no facts", code="pdp_result_invalid")
         return value
 
-    def value(self, rule: str) -> Any:
-        """The value of `rule` without any input; None when it has none."""
-        return self._evaluate({}, rule)
-
     def decide(self, documents: Sequence[Mapping[str, Any]]) -> list[Outcome]:
         """The outcome of each document, in order."""
-        found = self._evaluate({"documents": list(documents)}, _RULE) if documents else {}
+        return self._decided(list(documents), _RULE)
+
+    def decide_under(self, asked: Sequence[tuple[Mapping[str, str], Mapping[str, Any]]]) -> list[Outcome]:
+        """The outcome of each document, each under a table of its own that says which package governs which agent."""
+        return self._decided([{"agents": table, "document": document} for table, document in asked], _RULE_UNDER)
+
+    def _decided(self, documents: Sequence[Mapping[str, Any]], rule: str) -> list[Outcome]:
+        found = self._evaluate({"documents": documents}, rule) if documents else {}
         if isinstance(found, dict):
             return [_outcome(found.get(str(index))) for index in range(len(documents))]
         if len(documents) == 1:
             return [Outcome(UNDECIDED)]
         middle = len(documents) // 2
-        return [*self.decide(documents[:middle]), *self.decide(documents[middle:])]
+        return [*self._decided(documents[:middle], rule), *self._decided(documents[middle:], rule)]
 
     def _evaluate(self, document: Mapping[str, Any], rule: str) -> Any:
         """The value of `rule`, or None when OPA gave none."""
