@@ -81,7 +81,8 @@ def prepare(folder: Path, serving: Serving, *, token: str, inside: Path, address
     """Fills `folder` with all that an OPA started by somebody else needs, the tarball among it.
 
     `inside` is where that OPA will see the folder, such as the path of a volume in a container; `address` is what it
-    shall listen on. The token, which OPA has no need of, goes beside the folder. Returns the arguments to start it with. Raises `ToolchainError`.
+    shall listen on. The token, which OPA has no need of, goes beside the folder. Returns the arguments to start it
+    with. Raises `ToolchainError`.
     """
     private_folder(folder)
     tarball = None if serving.tarball is None else inside / copied(serving.tarball, folder).name

@@ -17,6 +17,8 @@ STATUS_PATH = "/v1/status"
 
 # The first that OPA's message holds, in lower case.
 _ERRORS = (
+    ("bundle read failed", "bundle_unreadable"),
+    ("unexpected eof", "bundle_unreadable"),
     ("missing .signatures.json", "bundle_unsigned"),
     ("digest mismatch", "bundle_tampered"),
     ("not included in bundle signature", "bundle_tampered"),
