@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,10 +118,12 @@ def run(
     cwd: Path | None = None,
     timeout_s: float = 60.0,
     binary: Path | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Runs `opa ARGS` and returns what it printed; a non-zero exit is the caller's to judge.
 
-    Raises `ToolchainError` when it cannot be started or is not done after `timeout_s` seconds.
+    `environment` is added to the present one. Raises `ToolchainError` when it cannot be started or is not done after
+    `timeout_s` seconds.
     """
     program = str(binary if binary is not None else find().path)
     subcommand = args[0] if args else ""
@@ -131,6 +133,7 @@ def run(
             input=input,
             stdin=subprocess.DEVNULL if input is None else None,
             cwd=cwd,
+            env=None if environment is None else {**os.environ, **environment},
             timeout=timeout_s,
             capture_output=True,
             encoding="utf-8",

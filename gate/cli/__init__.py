@@ -18,10 +18,14 @@ from gate.cli.build import build
 from gate.cli.check_controls import check_controls
 from gate.cli.compile import compile_command
 from gate.cli.demo import demo
+from gate.cli.diff import diff
 from gate.cli.effects import effects
 from gate.cli.eval import evaluate
 from gate.cli.explain import explain
 from gate.cli.init import init
+from gate.cli.mutate import mutate_command
+from gate.cli.keys import keys
+from gate.cli.release import release
 from gate.cli.rendering import visible
 from gate.cli.serve import serve
 from gate.cli.status import status
@@ -40,7 +44,11 @@ COMMANDS: tuple[click.Command, ...] = (
     check_controls,
     evaluate,
     explain,
+    keys,
+    diff,
+    mutate_command,
     build,
+    release,
     serve,
     status,
     approvals,

@@ -13,6 +13,9 @@ from typing import Any, TypeVar
 
 import click
 
+from gate.pdp import VerificationKey
+from gate.release.signing import read_signing_key
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 PATH = click.Path(path_type=Path)
@@ -169,4 +172,74 @@ def environment_option(function: Function) -> Function:
         show_default=True,
         envvar="GATE_ENVIRONMENT",
         help="Deployment the gate runs in; signed into every vote.",
+    )(function)
+
+
+def signing_options(function: Function) -> Function:
+    """`--signing-key` and `--key-id`, handed over as `signing_key`; None when nothing is to be signed."""
+
+    @functools.wraps(function)
+    def with_key(*, signing_key: Path | None, key_id: str | None, **others: Any) -> Any:
+        if key_id is not None and signing_key is None:
+            raise click.UsageError("--key-id needs --signing-key")
+        key = None if signing_key is None else read_signing_key(signing_key, key_id=key_id)
+        return function(signing_key=key, **others)
+
+    decorated: Any = with_key
+    for one in (
+        option("--key-id", envvar="GATE_KEY_ID", help="Id of the key. Default: the file's name without suffix."),
+        option(
+            "--signing-key",
+            type=PATH,
+            envvar="GATE_SIGNING_KEY",
+            help="Private key to sign the bundle and its provenance with; `gate keys new` makes one.",
+        ),
+    ):
+        decorated = one(decorated)
+    return decorated  # type: ignore[no-any-return] # the parameters differ, the command does not
+
+
+def verification_options(function: Function) -> Function:
+    """`--verification-key` and `--key-id`, handed over as `key`; None when no signature is asked for."""
+
+    @functools.wraps(function)
+    def with_key(*, verification_key: Path | None, key_id: str | None, **others: Any) -> Any:
+        if key_id is not None and verification_key is None:
+            raise click.UsageError("--key-id needs --verification-key")
+        key = None if verification_key is None else VerificationKey.read(verification_key, key_id=key_id)
+        return function(key=key, **others)
+
+    decorated: Any = with_key
+    for one in (
+        option("--key-id", envvar="GATE_KEY_ID", help="Id of the key. Default: the file's name without suffix."),
+        option(
+            "--verification-key",
+            type=PATH,
+            envvar="GATE_VERIFICATION_KEY",
+            help="Public key the bundle and its provenance must be signed with.",
+        ),
+    ):
+        decorated = one(decorated)
+    return decorated  # type: ignore[no-any-return] # the parameters differ, the command does not
+
+
+def minimum_option(function: Function) -> Function:
+    """`--min-version BUNDLE_ID=VERSION`, any number of times; handed over as `minimum`."""
+
+    def parsed(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for value in values:
+            bundle_id, equals, version = value.partition("=")
+            if not bundle_id or not equals or not version or bundle_id in found:
+                raise click.BadParameter("use BUNDLE_ID=VERSION, once for each bundle")
+            found[bundle_id] = version
+        return found
+
+    return option(
+        "--min-version",
+        "minimum",
+        multiple=True,
+        callback=parsed,
+        metavar="BUNDLE_ID=VERSION",
+        help="Refuse a bundle below this version, whoever signed it.",
     )(function)

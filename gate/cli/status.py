@@ -1,13 +1,15 @@
-"""`gate status`: whether a sidecar is ready with the revision that is expected. Changes nothing."""
+"""`gate status`: which revision a sidecar serves, since when, and what it refused. Changes nothing."""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+from typing import Any
 
 import click
 
-from gate.cli.options import PATH, option, output_option, sidecar_options
-from gate.cli.rendering import cell, emit_fields, emit_json
+from gate.cli.options import PATH, option, output_option
+from gate.cli.rendering import cell, emit_fields, emit_json, timestamp
 from gate.cli.sources import read_token
 from gate.errors import EXIT_UNDECIDED, PdpError
 from gate.pdp import SidecarDecisionPoint, manifest_revision
@@ -16,32 +18,83 @@ _TIMEOUT_MS = 3000
 
 
 @click.command()
-@sidecar_options(required=True)
+@option(
+    "--opa",
+    "opa_url",
+    required=True,
+    metavar="URL",
+    envvar="GATE_OPA_URL",
+    help="OPA sidecar: http://127.0.0.1:PORT, https://127.0.0.1:PORT or unix:///PATH.",
+)
+@option(
+    "--token-file",
+    type=PATH,
+    required=True,
+    envvar="GATE_TOKEN_FILE",
+    help="File with OPA's bearer token, readable by its owner only.",
+)
+@option(
+    "--revision",
+    "revisions",
+    multiple=True,
+    envvar="GATE_REVISION",
+    help="A revision OPA may be serving; twice during a roll-over.",
+)
 @option("--tarball", type=PATH, help="Built bundle to read the expected revision from, in place of --revision.")
+@option("--tls-ca", type=PATH, help="CA file of a sidecar that speaks TLS.")
 @output_option()
-def status(opa_url: str, token_file: Path, revision: str | None, tarball: Path | None, output: str) -> None:
-    """Ask the OPA sidecar whether it is ready with the expected revision; exit 1 when it is not."""
-    if (revision is None) == (tarball is None):
+def status(
+    opa_url: str,
+    token_file: Path,
+    revisions: tuple[str, ...],
+    tarball: Path | None,
+    tls_ca: Path | None,
+    output: str,
+) -> None:
+    """Ask the OPA sidecar what it serves, since when and what it refused; exit 1 unless an expected revision answers.
+
+    Ready means that an expected revision answers, not that OPA runs.
+    """
+    if (not revisions) == (tarball is None):
         raise click.UsageError("say which revision to expect: either --revision or --tarball")
-    expected = revision if tarball is None else manifest_revision(tarball)
+    expected = revisions if tarball is None else (manifest_revision(tarball),)
     client = SidecarDecisionPoint(
-        url=opa_url, token=read_token(token_file), expected_revisions=(expected or "",), timeout_ms=_TIMEOUT_MS
+        url=opa_url, token=read_token(token_file), expected_revisions=expected, timeout_ms=_TIMEOUT_MS, ca_file=tls_ca
     )
-    served, problem, hint = None, "", ""
+    report: dict[str, Any] = {"ready": False, "expected": list(expected), "revision": None}
+    report |= {"activated_at": None, "age_seconds": None, "last_error": None, "code": None, "hint": ""}
     try:
-        served = client.revision()
-        if not client.ready():
-            problem, hint = "pdp_not_ready", "its bundles are not active yet"
+        found = client.status()
+        report |= {"revision": found.revision, "last_error": found.error}
+        if found.activated_at_ms is not None:
+            age_ms = time.time_ns() // 1_000_000 - found.activated_at_ms
+            report |= {"activated_at": timestamp(found.activated_at_ms), "age_seconds": max(0, age_ms // 1000)}
+        client.revision()
+        report["ready"] = client.ready()
+        if not report["ready"]:
+            report |= {"code": "pdp_not_ready", "hint": "its bundles are not active yet"}
     except PdpError as exc:
-        problem, hint = exc.code, exc.hint or exc.message
+        report |= {"code": exc.code, "hint": exc.hint or exc.message}
     finally:
         client.close()
     if output == "json":
-        emit_json(
-            {"ready": not problem, "expected": expected, "revision": served, "code": problem or None, "hint": hint}
-        )
+        emit_json(report)
     else:
-        fields = [("ready", "no" if problem else "yes"), ("expected", cell(expected)), ("revision", cell(served))]
-        emit_fields([*fields, *([("code", problem), ("hint", cell(hint))] if problem else [])])
-    if problem:
+        emit_fields(_fields(report))
+    if not report["ready"]:
         raise click.exceptions.Exit(EXIT_UNDECIDED)
+
+
+def _fields(report: dict[str, Any]) -> list[tuple[str, str]]:
+    fields = [
+        ("ready", "yes" if report["ready"] else "no"),
+        ("expected", ", ".join(cell(one) for one in report["expected"])),
+        ("revision", cell(report["revision"])),
+    ]
+    if report["activated_at"] is not None:
+        fields.append(("active", f"since {report['activated_at']} ({report['age_seconds']} s)"))
+    if report["last_error"] is not None:
+        fields.append(("refused", report["last_error"]))
+    if report["code"] is not None:
+        fields += [("code", report["code"]), ("hint", cell(report["hint"]))]
+    return fields

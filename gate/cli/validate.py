@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import click
 
+from gate.cli.annotations import sarif_log, sarif_result, workflow_command
 from gate.cli.options import PATH, output_option
 from gate.cli.rendering import cell, emit_json
 from gate.compiler import compile_bundle
 from gate.compiler.link_cases import link_cases
 from gate.documents import load_bundle, load_cases
 from gate.errors import EXIT_BUNDLE_INVALID, BundleError, Problem
-
-_SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 @click.command()
@@ -59,53 +57,20 @@ def _problems(bundle: Path) -> tuple[Problem, ...]:
     return tuple(sorted(found))
 
 
+def _message(problem: Problem) -> str:
+    return problem.message + (f" ({problem.hint})" if problem.hint else "")
+
+
 def _github(problem: Problem) -> str:
-    """A workflow command, with the characters escaped that end one."""
-    message = problem.message + (f" ({problem.hint})" if problem.hint else "")
-    text = message.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    where = {"file": problem.file, "line": problem.line, "col": problem.column, "title": problem.code}
-    properties = ",".join(f"{name}={_property(str(value))}" for name, value in where.items())
-    return f"::error {properties}::{text}"
-
-
-def _property(value: str) -> str:
-    for char, escape in (("%", "%25"), ("\r", "%0D"), ("\n", "%0A"), (":", "%3A"), (",", "%2C")):
-        value = value.replace(char, escape)
-    return value
+    return workflow_command(
+        "error",
+        _message(problem),
+        title=problem.code,
+        file=problem.file,
+        line=problem.line,
+        column=problem.column,
+    )
 
 
 def _sarif(problems: tuple[Problem, ...]) -> dict[str, Any]:
-    return {
-        "$schema": _SARIF_SCHEMA,
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {
-                    "driver": {
-                        "name": "gate",
-                        "rules": [{"id": code} for code in sorted({problem.code for problem in problems})],
-                    }
-                },
-                "columnKind": "unicodeCodePoints",
-                "results": [_sarif_result(problem) for problem in problems],
-            }
-        ],
-    }
-
-
-def _sarif_result(problem: Problem) -> dict[str, Any]:
-    path = Path(problem.file)
-    uri = path.as_uri() if path.is_absolute() else quote(path.as_posix())
-    return {
-        "ruleId": problem.code,
-        "level": "error",
-        "message": {"text": problem.message + (f" ({problem.hint})" if problem.hint else "")},
-        "locations": [
-            {
-                "physicalLocation": {
-                    "artifactLocation": {"uri": uri},
-                    "region": {"startLine": problem.line, "startColumn": problem.column},
-                }
-            }
-        ],
-    }
+    return sarif_log(sarif_result(p.code, "error", _message(p), [(p.file, p.line, p.column)]) for p in problems)

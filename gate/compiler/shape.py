@@ -72,6 +72,9 @@ BUILTINS = frozenset(
 )
 """Every builtin the policies may use: those whose meaning the parity test holds OPA and rego-cpp to."""
 
+_SIDECAR = BUILTINS | {"crypto.sha256", "is_object", "object.union_n", "replace", "split", "trim_prefix"}
+"""What packages under `system` may use besides: only the sidecar's OPA ever evaluates them."""
+
 _HANDING_ON = frozenset({"gate.router", "gate.approval"})
 """Packages that hand on what the compiled bundle found, and what it demands; nobody else lets a variable through."""
 
@@ -222,7 +225,8 @@ def _check_builtin(source: Source, node: Node, index: RuleIndex) -> Iterator[Pro
     if call is None:
         return
     name, resolved = operator(call), index.resolve(source, call[0])
-    if name not in BUILTINS and not (resolved is not None and resolved[1] and index.is_function(resolved[0])):
+    known = _SIDECAR if source.package.startswith("system.") else BUILTINS
+    if name not in known and not (resolved is not None and resolved[1] and index.is_function(resolved[0])):
         yield source.problem(node, "rego_builtin", f"`{name}` is not among the builtins both engines agree on")
 
 

@@ -7,10 +7,13 @@ claims more of the data document than the gate's own part.
 from __future__ import annotations
 
 import tarfile
+import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from gate import canonical
+from gate.documents.releases import version_below
 from gate.errors import InputError, ToolchainError
 
 _MANIFEST_BYTES = 4 * 1_048_576
@@ -27,7 +30,7 @@ def read_manifest(tarball: Path | str) -> dict[str, Any]:
             handle = archive.extractfile(members[0])
             content = handle.read() if handle is not None else b""
         manifest = canonical.parse(content, max_bytes=_MANIFEST_BYTES)
-    except (OSError, EOFError, tarfile.TarError) as exc:
+    except (OSError, EOFError, tarfile.TarError, zlib.error) as exc:
         raise _unreadable("is not a bundle that can be read") from exc
     except InputError as exc:
         raise _unreadable("has a manifest that is not JSON") from exc
@@ -49,6 +52,25 @@ def manifest_revision(tarball: Path | str) -> str:
     if manifest.get("roots") != ["gate"]:
         raise _unreadable("does not have `gate` as its only root")
     return revision
+
+
+def require_versions(tarball: Path | str, minimum: Mapping[str, str]) -> None:
+    """Returns when the tarball holds every bundle of `minimum` (version by bundle id) at that version or above.
+
+    Raises `ToolchainError`: `bundle_rolled_back`, or `bundle_unreadable`.
+    """
+    metadata = read_manifest(tarball).get("metadata")
+    listed = metadata.get("bundles") if type(metadata) is dict else None
+    if type(listed) is not list or not all(type(name) is str for name in listed):
+        raise _unreadable("does not say which bundles it holds")
+    held = dict(name.split("@", 1) for name in listed if "@" in name)
+    for bundle_id, least in minimum.items():
+        if bundle_id not in held or version_below(held[bundle_id], least):
+            raise ToolchainError(
+                f"the bundle tarball does not hold `{bundle_id}` at version `{least}` or above",
+                code="bundle_rolled_back",
+                hint="serve the newer release, or lower the minimum on purpose",
+            )
 
 
 def _unreadable(what: str) -> ToolchainError:

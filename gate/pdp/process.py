@@ -51,6 +51,10 @@ class OpaProcess:
         if self._failure is not None:
             raise ToolchainError("opa could not be started", code="sidecar_not_started") from self._failure
 
+    def wait(self, timeout_s: float | None) -> bool:
+        """True when OPA has ended, at most `timeout_s` seconds from now."""
+        return self.ended.wait(timeout_s)
+
     def stop(self) -> None:
         """SIGTERM, then SIGKILL after three seconds; nothing when OPA has ended."""
         if os.getpid() != self._owner:

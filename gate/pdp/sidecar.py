@@ -1,108 +1,159 @@
-"""The life of an OPA sidecar as a local process: configured, started, found ready, stopped.
+"""The life of an OPA sidecar, a local process or a container: configured, started, found ready, stopped.
 
-Serves one built bundle and lets nobody without the token ask anything but the gate's two questions. Never
-restarts OPA by itself, and never reads what it prints.
+Serves one built bundle, or follows where they are published, and lets nobody without the token ask anything but the
+gate's questions. Never restarts OPA by itself, and never reads what it prints.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import secrets
 import socket
 import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from gate.errors import PdpError, ToolchainError
+from gate.pdp.container import OpaContainer
 from gate.pdp.endpoint import MAX_SOCKET_PATH_BYTES
-from gate.pdp.manifest import manifest_revision
+from gate.pdp.manifest import manifest_revision, require_versions
 from gate.pdp.process import OpaProcess
 from gate.pdp.sidecar_client import SidecarDecisionPoint
+from gate.pdp.sidecar_files import Serving, Tls, arguments, copied, private_folder, write_files
+from gate.pdp.signature import VerificationKey, verify_bundle
+from gate.pdp.status import SidecarStatus
+from gate.pdp.watching import Polling
 
 _STARTUP_TIMEOUT_S = 15.0
 _POLL_S = 0.02
 
-# Lives outside the bundle, whose roots are `gate` alone: what is served cannot widen who may ask. The token
-# itself is in no file. Everything not named here, such as replacing a policy or reading all data, is
-# denied.
-_AUTHZ = """package system.authz
 
-default allow := false
+class Runner(Protocol):
+    """One running OPA: a process, or a container."""
 
-allow if {{
-	crypto.sha256(input.identity) == "{token_sha256}"
-	_asked
-}}
+    pid: int
+    exit_code: int | None
 
-_asked if {{
-	input.method == "POST"
-	input.path in {{["v1", "data", "gate", "decision"], ["v1", "data", "gate", "facts", "document"]}}
-}}
+    def wait(self, timeout_s: float | None) -> bool:
+        """True when OPA has ended, at most `timeout_s` seconds from now."""
 
-_asked if {{
-	input.method == "GET"
-	input.path == ["health"]
-}}
-"""
+    def stop(self) -> None:
+        """Ends OPA; nothing when it has ended."""
 
 
 class Sidecar:
     """A running OPA that serves one bundle. A context manager; made by `start`."""
 
-    def __init__(self, *, url: str, token: str, revision: str, process: OpaProcess, log_file: Path) -> None:
+    def __init__(
+        self,
+        *,
+        url: str,
+        token: str,
+        revision: str,
+        runner: Runner,
+        log_file: Path,
+        ca_file: Path | None = None,
+        diagnostics_url: str | None = None,
+    ) -> None:
         self.url = url
         """For `SidecarDecisionPoint`: `http://127.0.0.1:PORT` or `unix:///path`."""
         self.revision = revision
-        """What the tarball's manifest says, and what OPA was seen to serve."""
+        """What OPA was seen to serve first: what the tarball's manifest says, or the first that was expected."""
         self.token = token
         """The bearer token; a secret."""
         self.log_file = log_file
         """Where OPA's own output goes: readable by its owner only, never the user's terminal."""
-        self._process = process
+        self.ca_file = ca_file
+        """What the gate pins when the sidecar speaks TLS."""
+        self.diagnostics_url = diagnostics_url
+        """Where health and metrics are read, without a token; None when nowhere."""
+        self._runner = runner
 
     @classmethod
     def start(
         cls,
         *,
-        tarball: Path | str,
+        tarball: Path | str | None = None,
         opa: Path,
         listen: Literal["tcp"] | Path,
         work_dir: Path,
         token: str | None = None,
         port: int = 0,
         startup_timeout_s: float = _STARTUP_TIMEOUT_S,
+        key: VerificationKey | None = None,
+        minimum: Mapping[str, str] | None = None,
+        polling: Polling | None = None,
+        revisions: Iterable[str] = (),
+        tls: Tls | None = None,
+        diagnostics_port: int | None = None,
+        docker: bool = False,
     ) -> Sidecar:
-        """Starts OPA on `tarball` and returns when it answers at the tarball's revision.
+        """Starts OPA and returns when it answers at the expected revision.
 
-        `listen`: `"tcp"` for 127.0.0.1 at `port` (0: a free one), or the path of a unix socket in a
-        directory that is ours alone. `work_dir`: private directory for configuration and log. `token`:
-        generated when None. The bundle is loaded once: a tarball that changes later is served by the next
-        start. Raises `ToolchainError` when OPA exits early, does not become ready in `startup_timeout_s`
-        seconds, or serves another revision.
+        `tarball` is loaded once: one that changes later is served by the next start. With `polling` OPA follows new
+        bundles instead, and `revisions` says which to expect first. `listen`: `"tcp"` for 127.0.0.1 at `port` (0: a
+        free one), or the path of a unix socket in a directory that is ours alone. `work_dir`: private directory for
+        configuration and log. `token`: generated when None. `key`: whose signature every bundle must bear, checked
+        here and by OPA. `minimum`: version by bundle id, below which nothing is served. `docker`: OPA runs in a
+        container. Raises `ToolchainError` when a bundle is refused, and when OPA exits early or does not become ready
+        in `startup_timeout_s` seconds.
         """
-        source = Path(tarball).absolute()
-        revision = manifest_revision(source)
-        folder = _private_folder(work_dir.absolute())
+        source = None if tarball is None else Path(tarball).absolute()
+        if (source is None) == (polling is None):
+            raise ToolchainError("a sidecar serves either a tarball or what it follows", code="sidecar_misconfigured")
+        expected = tuple(revisions)
+        if source is not None:
+            expected = (checked_revision(source, key, minimum or {}),)
+        elif not expected or key is None:
+            raise ToolchainError(
+                "a sidecar that follows bundles needs the key they are signed with, and the first revision to expect",
+                code="sidecar_misconfigured",
+            )
+        if tls is not None and isinstance(listen, Path):
+            raise ToolchainError("a unix socket has no use for TLS", code="sidecar_misconfigured")
+        folder = private_folder(work_dir.absolute())
         secret = secrets.token_urlsafe(32) if token is None else token
         if isinstance(listen, Path):
-            url = f"unix://{_socket_path(listen.absolute())}"
-            address = url
+            url = address = f"unix://{_socket_path(listen.absolute())}"
         else:
             address = f"127.0.0.1:{port or _free_port()}"
-            url = f"http://{address}"
-        command = [str(opa), *_arguments(folder, source, secret, address)]
+            url = f"{'http' if tls is None else 'https'}://{address}"
+        diagnostics = None if diagnostics_port is None else f"127.0.0.1:{diagnostics_port or _free_port()}"
+        serving = Serving(
+            tarball=source,
+            revisions=expected,
+            polling=polling,
+            key=key,
+            minimum=dict(minimum or {}),
+            diagnostics=diagnostics is not None,
+        )
+        # A container sees the working folder only.
+        served = copied(source, folder) if docker and source is not None else source
+        write_files(folder, serving, token=secret, tarball=served)
+        pair = None if tls is None else (tls.cert_file.absolute(), tls.key_file.absolute())
+        asked = arguments(folder, address, diagnostics=diagnostics, tls=pair)
+        runner: Runner
+        if docker:
+            readable = [folder, *(pair or ())]
+            if polling is not None and polling.token_file is not None:
+                readable.append(polling.token_file.absolute())
+            writable = [listen.absolute().parent] if isinstance(listen, Path) else []
+            runner = OpaContainer(opa, asked, readable=readable, writable=writable, log_file=folder / "opa.log")
+        else:
+            runner = OpaProcess([str(opa), *asked], folder=folder, log_file=folder / "opa.log")
         sidecar = cls(
             url=url,
             token=secret,
-            revision=revision,
-            process=OpaProcess(command, folder=folder, log_file=folder / "opa.log"),
+            revision=expected[0],
+            runner=runner,
             log_file=folder / "opa.log",
+            ca_file=None if tls is None else tls.ca_file,
+            diagnostics_url=None if diagnostics is None else f"http://{diagnostics}",
         )
         try:
-            sidecar._wait_until_ready(startup_timeout_s)
+            sidecar._wait_until_ready(startup_timeout_s, expected)
         except BaseException:
             sidecar.stop()
             raise
@@ -110,27 +161,41 @@ class Sidecar:
 
     @property
     def pid(self) -> int:
-        """Process id of OPA."""
-        return self._process.pid
+        """Process id of OPA, as this machine sees it."""
+        return self._runner.pid
 
     @property
     def running(self) -> bool:
         """False once OPA has ended, for whatever reason."""
-        return not self._process.ended.is_set()
+        return not self._runner.wait(0)
 
     def client(self, **settings: Any) -> SidecarDecisionPoint:
         """A decision point that asks this sidecar and accepts its revision only; `settings` are passed on."""
         return SidecarDecisionPoint(
-            **{"url": self.url, "token": self.token, "expected_revisions": (self.revision,), **settings}
+            **{
+                "url": self.url,
+                "token": self.token,
+                "expected_revisions": (self.revision,),
+                "ca_file": self.ca_file,
+                **settings,
+            }
         )
+
+    def status(self) -> SidecarStatus:
+        """What OPA says of its bundle; raises `PdpError`."""
+        client = self.client()
+        try:
+            return client.status()
+        finally:
+            client.close()
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """True when OPA has ended, at most `timeout_s` seconds from now."""
-        return self._process.ended.wait(timeout_s)
+        return self._runner.wait(timeout_s)
 
     def stop(self) -> None:
         """Ends OPA: SIGTERM, then SIGKILL after three seconds. Harmless when it has ended already."""
-        self._process.stop()
+        self._runner.stop()
 
     def __enter__(self) -> Sidecar:
         return self
@@ -140,16 +205,21 @@ class Sidecar:
     ) -> None:
         self.stop()
 
-    def _wait_until_ready(self, timeout_s: float) -> None:
+    def _wait_until_ready(self, timeout_s: float, expected: tuple[str, ...]) -> None:
         deadline = time.monotonic() + timeout_s
-        client = self.client()
+        client = self.client(expected_revisions=expected)
         try:
             while not client.ready():
-                if self._process.ended.wait(_POLL_S):
+                if self._runner.wait(_POLL_S):
                     raise ToolchainError(
-                        f"opa ended with exit code {self._process.exit_code} before it was ready",
+                        f"opa ended with exit code {self._runner.exit_code} before it was ready",
                         code="sidecar_not_started",
                         hint=f"see `{self.log_file}`",
+                    )
+                refused = _refused(client)
+                if refused is not None:
+                    raise ToolchainError(
+                        f"opa refused the bundle: {refused}", code=refused, hint=f"see `{self.log_file}`"
                     )
                 if time.monotonic() > deadline:
                     raise ToolchainError(
@@ -157,55 +227,35 @@ class Sidecar:
                         code="sidecar_not_ready",
                         hint=f"see `{self.log_file}`",
                     )
+            self.revision = client.revision()
         finally:
             client.close()
 
 
-def _arguments(folder: Path, tarball: Path, token: str, address: str) -> list[str]:
-    """Writes OPA's configuration into `folder` and returns the arguments that use it."""
-    config = {
-        "bundles": {"gate": {"resource": tarball.as_uri(), "persist": False}},
-        "labels": {"app": "agent-policy-gate"},
-    }
-    authz = _AUTHZ.format(token_sha256=hashlib.sha256(token.encode("utf-8")).hexdigest())
-    _write_private(folder / "config.json", json.dumps(config, indent=2))
-    _write_private(folder / "authz.rego", authz)
-    _write_private(folder / "opa.log", "")
-    return [
-        *("run", "--server", "--addr", address, "--unix-socket-perm", "0600"),
-        *("--authentication", "token", "--authorization", "basic"),
-        *("--config-file", str(folder / "config.json")),
-        *("--log-level", "error", "--skip-version-check", "--shutdown-grace-period", "2"),
-        str(folder / "authz.rego"),
-    ]
+def checked_revision(tarball: Path, key: VerificationKey | None, minimum: Mapping[str, str]) -> str:
+    """The revision of `tarball`, once it has passed whatever is asked of it; raises `ToolchainError`."""
+    if key is not None:
+        verify_bundle(tarball, key)
+    revision = manifest_revision(tarball)
+    if minimum:
+        require_versions(tarball, minimum)
+    return revision
 
 
-def _write_private(path: Path, text: str) -> None:
+def _refused(client: SidecarDecisionPoint) -> str | None:
+    """Why OPA does not activate its bundle, when it says so."""
     try:
-        path.unlink(missing_ok=True)  # a link or a file somebody else holds open is replaced, not written through
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as exc:
-        raise ToolchainError(f"`{path}` cannot be written") from exc
-
-
-def _private_folder(folder: Path) -> Path:
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        stat = folder.stat()
-    except OSError as exc:
-        raise ToolchainError(f"`{folder}` cannot be made") from exc
-    if stat.st_uid != os.geteuid() or stat.st_mode & 0o077:
-        raise ToolchainError(f"`{folder}` is open to other users", hint=f"chmod 700 '{folder}'")
-    return folder
+        status = client.status()
+    except PdpError:
+        return None
+    return status.error if status.revision is None else None
 
 
 def _socket_path(path: Path) -> Path:
     if len(os.fsencode(path)) > MAX_SOCKET_PATH_BYTES:
         raise ToolchainError(f"the socket path is over {MAX_SOCKET_PATH_BYTES} bytes", hint="use a shorter directory")
     # OPA makes the socket and narrows its mode afterwards: only the directory closes that moment.
-    _private_folder(path.parent)
+    private_folder(path.parent)
     return path
 
 

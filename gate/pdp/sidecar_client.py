@@ -14,6 +14,7 @@ from gate.errors import GateError, PdpError
 from gate.pdp.protocol import Facts, Reply
 from gate.pdp.query import DECISION_PATH, FACTS_PATH, HEALTH_PATH, encode, facts_document, request_id_of
 from gate.pdp.reply import MAX_FACTS_BYTES, MAX_REPLY_BYTES, check_status, read_facts, read_reply
+from gate.pdp.status import MAX_STATUS_BYTES, STATUS_PATH, SidecarStatus, read_status
 from gate.pdp.transport import Transport
 
 _HEALTH_BYTES = 65_536
@@ -41,9 +42,8 @@ class SidecarDecisionPoint:
         `expected_revisions`: a decision from any other revision is refused. `timeout_ms`: of a whole call,
         in milliseconds.
         """
-        self._expected = frozenset((expected_revisions,) if isinstance(expected_revisions, str) else expected_revisions)
-        if not self._expected:
-            raise PdpError("no revision is pinned", code="pdp_misconfigured", hint="pin the one that is served")
+        self._expected: frozenset[str]
+        self.expect(expected_revisions)
         if timeout_ms <= 0:
             raise PdpError("the deadline of a call must be positive", code="pdp_misconfigured")
         self._timeout_ms = timeout_ms
@@ -85,6 +85,21 @@ class SidecarDecisionPoint:
         except GateError:
             return False
         return True
+
+    def expect(self, revisions: Iterable[str]) -> None:
+        """From now on accepts these revisions and no other: old and new to declare a roll-over, new to end it.
+
+        Takes effect for replies that are checked afterwards, in every thread of this process. Raises `PdpError`,
+        `pdp_misconfigured`, for none.
+        """
+        expected = frozenset((revisions,) if isinstance(revisions, str) else revisions)
+        if not expected:
+            raise PdpError("no revision is pinned", code="pdp_misconfigured", hint="pin the one that is served")
+        self._expected = expected
+
+    def status(self) -> SidecarStatus:
+        """What OPA says of its bundle, whatever revision that is; raises `PdpError`."""
+        return self._ask("GET", STATUS_PATH, body=b"", limit=MAX_STATUS_BYTES, read=read_status)
 
     def close(self) -> None:
         """Closes the connections of this process; later calls raise `PdpError` with code `pdp_closed`."""

@@ -1,6 +1,7 @@
-"""Builds the OPA bundle of one or several compiled bundles: reproducible, rooted at `gate`, without tests.
+"""Builds the OPA bundle of one or several compiled bundles: reproducible, rooted at `gate`, signed, without tests.
 
-The same modules give the same tarball. Never builds compiled Rego that is not what the YAML compiles to.
+The same modules give the same tarball, signed ones included when the key is RSA. Never builds compiled Rego that is not
+what the YAML compiles to.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from pathlib import Path
 from gate import opa
 from gate.canonical import canonical_bytes, digest_bytes
 from gate.compiler import Assembly, Compiled, assemble, differences
+from gate.documents.releases import version_order
 from gate.errors import BundleError, GateError, Problem
+from gate.pdp import verify_bundle
+from gate.release.signing import SigningKey
 
 ROOTS = ("gate",)
 _TIMEOUT_S = 120.0
@@ -36,8 +40,11 @@ class Built:
     """Digest of the tarball's bytes."""
 
 
-def build(compiled: Sequence[Compiled], out_dir: Path, *, binary: Path) -> Built:
-    """Builds `compiled` into `out_dir`; raises `BundleError` when the checked-in Rego is stale."""
+def build(compiled: Sequence[Compiled], out_dir: Path, *, binary: Path, signing_key: SigningKey | None = None) -> Built:
+    """Builds `compiled` into `out_dir`, signed with `signing_key` when there is one.
+
+    Raises `BundleError` when the checked-in Rego is stale.
+    """
     require_checked_in(compiled)
     assembly = assemble(compiled)
     name = compiled[0].bundle.name if len(compiled) == 1 else "linked"
@@ -50,9 +57,13 @@ def build(compiled: Sequence[Compiled], out_dir: Path, *, binary: Path) -> Built
             _stage(assembly, staged)
             made = Path(stage) / "bundle.tar.gz"
             # Run inside the tree: the paths given on the command line enter the tarball.
-            done = opa.run(["build", "-b", ".", "-o", str(made)], cwd=staged, timeout_s=_TIMEOUT_S, binary=binary)
+            signed = _signing(signing_key, Path(stage)) if signing_key is not None else []
+            arguments = ["build", "-b", ".", "-o", str(made), *signed]
+            done = opa.run(arguments, cwd=staged, timeout_s=_TIMEOUT_S, binary=binary)
             if done.returncode != 0:
                 raise BuildError("`opa build` refused the compiled bundle", hint="run `opa check --strict` on it")
+            if signing_key is not None:
+                verify_bundle(made, signing_key.public)
             os.replace(made, target)
     except OSError as exc:
         raise BuildError(f"cannot write to `{out_dir}`", hint="check permissions and free space") from exc
@@ -77,6 +88,14 @@ def require_checked_in(compiled: Sequence[Compiled]) -> None:
         raise BundleError(stale)
 
 
+def _signing(key: SigningKey, stage: Path) -> list[str]:
+    claims = stage / "claims.json"
+    # In the signed claims, not only in the unsigned header: the verifier pins the id, too.
+    claims.write_bytes(canonical_bytes({"keyid": key.public.key_id}))
+    algorithm = ("--signing-alg", key.public.algorithm)
+    return ["--signing-key", str(key.path), *algorithm, "--claims-file", str(claims)]
+
+
 def _stage(assembly: Assembly, folder: Path) -> None:
     for path, text in assembly.modules.items():
         file = folder / path
@@ -86,6 +105,15 @@ def _stage(assembly: Assembly, folder: Path) -> None:
         "revision": assembly.revision,
         "roots": list(ROOTS),
         "rego_version": 1,
-        "metadata": {"bundles": list(assembly.bundles), "content_digest": assembly.content_digest},
+        "metadata": {
+            "bundles": list(assembly.bundles),
+            "content_digest": assembly.content_digest,
+            # The sidecar compares them with its pinned minimum, without a parser of versions.
+            "versions": {name: list(version_order(version)) for name, _, version in _split(assembly.bundles)},
+        },
     }
     (folder / ".manifest").write_bytes(canonical_bytes(manifest))
+
+
+def _split(bundles: Sequence[str]) -> list[tuple[str, str, str]]:
+    return [name.partition("@") for name in bundles]

@@ -94,7 +94,8 @@ def test_other_revision_pinned_is_refused(sidecar: Sidecar, ask: Ask) -> None:
         ("POST", "/v1/query"),
         ("POST", "/v1/compile"),
         ("GET", "/v1/config"),
-        ("GET", "/v1/status"),
+        ("POST", "/v1/status"),
+        ("GET", "/v1/status/gate"),
         ("GET", "/metrics"),
         ("GET", "/health/live"),
         ("POST", "/"),
@@ -110,7 +111,9 @@ def test_files_of_the_sidecar_are_private_and_hold_no_token(sidecar: Sidecar) ->
     assert {p.name: p.stat().st_mode & 0o777 for p in folder.iterdir()} == {
         "authz.rego": 0o600,
         "config.json": 0o600,
+        "log.rego": 0o600,
         "opa.log": 0o600,
+        "settings.json": 0o600,
     }
     assert [p.name for p in folder.iterdir() if sidecar.token in p.read_text(encoding="utf-8")] == []
     if sidecar.url.startswith("unix://"):

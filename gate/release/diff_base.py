@@ -1,0 +1,196 @@
+"""Sound input documents made from what a bundle says of itself: a call in order, with every approval it needs.
+
+Pure. They are where generated inputs start from, so that one change to them meets one rule and not ten others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gate.compiler.model import CHECKPOINTS
+from gate.release.diff_documents import Candidate, fact
+
+NOW_MS = 1_775_560_000_000
+_ACTION = "sha256:" + "1" * 64
+_INTENT = "sha256:" + "2" * 64
+_TENANT, _PRINCIPAL, _RUN, _SESSION = "tenant-a", "user-1", "run-1", "session-1"
+_ENVIRONMENT = "review"
+
+
+def sample(schema: Any) -> Any:
+    """A value that the argument schema `schema` accepts, as far as it is one of the usual kinds."""
+    if not isinstance(schema, Mapping):
+        return None
+    if "const" in schema:
+        return schema["const"]
+    if schema.get("enum"):
+        return schema["enum"][0]
+    kind = schema.get("type")
+    kind = kind[0] if isinstance(kind, list) and kind else kind
+    match kind:
+        case "object":
+            wanted, properties = schema.get("required", ()), schema.get("properties", {})
+            return {name: sample(properties.get(name)) for name in wanted}
+        case "array":
+            return [sample(schema.get("items")) for _ in range(int(schema.get("minItems", 0)))]
+        case "integer" | "number":
+            low = schema.get("minimum", 1)
+            return low if low > 0 else min(1, schema.get("maximum", 1))
+        case "boolean":
+            return False
+        case "string":
+            return "sample".ljust(int(schema.get("minLength", 0)), "x")[: int(schema.get("maxLength", 200))]
+    return None
+
+
+def now_ms(facts: Mapping[str, Any]) -> int:
+    """A time at which every reviewer's key is good, as far as there is one."""
+    starts = [key["not_before_ms"] for reviewer in facts["reviewers"].values() for key in reviewer["keys"].values()]
+    return int(max([NOW_MS, *(start + 3_600_000 for start in starts)]))
+
+
+def vote(reviewer: str, facts: Mapping[str, Any], capability: str) -> dict[str, Any]:
+    """A verified vote of `reviewer` for the one action of these documents."""
+    keys = facts["reviewers"].get(reviewer, {}).get("keys", {})
+    now = now_ms(facts)
+    return {
+        "reviewer": reviewer,
+        "key_id": next(iter(keys), "no-key"),
+        "decision": "approved",
+        "approval_id": "apr-1",
+        "nonce": "nonce-1",
+        "environment": _ENVIRONMENT,
+        "action_digest": _ACTION,
+        "contract_digest": fact("contracts", capability, "contract_digest"),
+        "issued_at_ms": now - 100_000,
+        "expires_at_ms": now + 1_000_000,
+        "verified": True,
+    }
+
+
+def voters(facts: Mapping[str, Any], capability: str) -> list[str]:
+    """Reviewers enough to approve the capability, each a human of their own; empty without a contract."""
+    contract = facts["contracts"].get(capability)
+    if contract is None:
+        return []
+    roles, humans, chosen = set(contract["required_reviewers"]), set(), []
+    # Who holds most of the roles comes first: a rule may want one of them to hold a certain one.
+    ranked = sorted(facts["reviewers"].items(), key=lambda item: -len(roles & set(item[1]["roles"])))
+    for name, reviewer in ranked:
+        if roles & set(reviewer["roles"]) and reviewer["human"] not in humans:
+            humans.add(reviewer["human"])
+            chosen.append(name)
+    return chosen[: int(contract["quorum"])]
+
+
+def approval(facts: Mapping[str, Any], capability: str, reviewers: list[str]) -> dict[str, Any]:
+    """An approval of the capability, signed by `reviewers`."""
+    return {
+        "approval_id": "apr-1",
+        "run_id": _RUN,
+        "status": "approved",
+        "capability": capability,
+        "contract_id": fact("contracts", capability, "contract_id"),
+        "contract_digest": fact("contracts", capability, "contract_digest"),
+        "action_digest": _ACTION,
+        "intent_digest": _INTENT,
+        "nonce": "nonce-1",
+        "tenant_id": _TENANT,
+        "principal_id": _PRINCIPAL,
+        "agent_id": None,
+        "session_id": _SESSION,
+        "requested_by": _PRINCIPAL,
+        "bundle_version": fact("bundle", "version"),
+        "release_identity": fact("bundle", "release_identity"),
+        "expires_at_ms": now_ms(facts) + 1_000_000,
+        "version": 2,
+        "votes": [vote(reviewer, facts, capability) for reviewer in reviewers],
+    }
+
+
+def call(agent: str, facts: Mapping[str, Any], capability: str) -> Candidate:
+    """A call of `capability` in order, approved where the bundle has a contract for it."""
+    chosen = voters(facts, capability)
+    made: dict[str, Any] | None = approval(facts, capability, chosen) if chosen else None
+    if made is not None:
+        made["agent_id"] = agent
+    entry = facts["capabilities"].get(capability, {})
+    arguments = sample(entry.get("arguments"))
+    if isinstance(arguments, dict):
+        arguments |= {name: _PRINCIPAL for name in ("requester_id", "principal_id", "user_id") if name in arguments}
+    document = _document(agent, facts, "tool_execution", "call_tool", capability)
+    document["request"] = {
+        "capability": capability,
+        "idempotency_key": "key-1",
+        "resource": None,
+        "reason": "a reviewer compares two bundles",
+        "arguments": arguments,
+    }
+    document["state"]["approval"] = made
+    return Candidate(origin="generated", name=f"call {capability}", base=document)
+
+
+def operations(agent: str, facts: Mapping[str, Any]) -> Iterator[Candidate]:
+    """Every operation that is no call, in order as far as any bundle can want it."""
+    first = next(iter(facts["capabilities"]), None)
+    for checkpoint, names in CHECKPOINTS.items():
+        for operation in names:
+            if operation == "call_tool":
+                continue
+            document = _document(agent, facts, checkpoint, operation, first)
+            document["request"] = {"text": "harmless text", "memory_kind": None}
+            if operation in {"resume_tool", "elicit", "progress"}:
+                document["request"] |= {"capability": first, "arguments": {}}
+            yield Candidate(origin="generated", name=operation, base=document)
+
+
+def _document(
+    agent: str, facts: Mapping[str, Any], checkpoint: str, operation: str, capability: str | None
+) -> dict[str, Any]:
+    name = capability or ""
+    identity = {
+        "tenant_id": _TENANT,
+        "principal_id": _PRINCIPAL,
+        "authorization_mode": "user_delegated",
+        "delegated_principal_id": _PRINCIPAL,
+        "delegated_scope": "review",
+    }
+    run = {"run_id": _RUN, "status": "running", "agent_id": agent, "session_id": _SESSION, "version": 1}
+    return {
+        "schema_version": "gate-input/v1",
+        "checkpoint": checkpoint,
+        "operation": operation,
+        "request_id": "req-review",
+        "now_ms": now_ms(facts),
+        "trace": {"trace_id": "trace-review", "session_id": _SESSION, "run_id": _RUN},
+        "agent": {"agent_id": agent, "environment": _ENVIRONMENT},
+        "identity": identity,
+        "request": {},
+        "state": {
+            "run": {**run, **identity},
+            "versions": {
+                "bundle_version": fact("bundle", "version"),
+                "release_identity": fact("bundle", "release_identity"),
+                "capability_version": fact("capabilities", name, "capability_version"),
+                "contract_digest": fact("contracts", name, "contract_digest"),
+            },
+            "approval": None,
+            "rejection": {"approval_id": None, "intent_digest": None},
+            "side_effect": {"status": "not_started"},
+            "idempotency": {"idempotency_key": None, "action_digest": None},
+        },
+        "evidence": {
+            "arguments": {
+                "valid": True,
+                "schema_digest": fact("capabilities", name, "arguments_digest"),
+                "identified": True,
+            }
+        },
+        "digests": {
+            "action_digest": _ACTION,
+            "intent_digest": _INTENT,
+            "arguments": "sha256:" + "3" * 64,
+            "tool_definition": None,
+        },
+    }

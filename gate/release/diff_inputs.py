@@ -1,0 +1,327 @@
+"""The inputs two bundles are compared on, made from both: each predicate's boundaries, each capability, each state.
+
+Pure, and the same every time. What changed between the two comes first, so that a limit cuts off what cannot differ.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gate.documents import Case, schema
+from gate.release.diff_base import approval, call, operations, vote
+from gate.release.diff_documents import ABSENT, Candidate, Patch, Path, leaves, value_at
+from gate.release.diff_probe import OTHER, Probe, probes, settled
+from gate.release.rego_text import RegoText, Rule
+
+UNKNOWN = "capability_nobody_has"
+_FIXED = frozenset({("schema_version",), ("request_id",), ("checkpoint",), ("operation",)})
+_MOST_BASES = 3
+_MOST_CONSTANTS = 40
+# A rule that governs the agent is asked through the host's agent id; another one is another bundle.
+_UNTOUCHED = frozenset({("agent", "agent_id"), ("trace", "trace_id")})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Governed:
+    """One bundle on one side."""
+
+    facts: Mapping[str, Any]
+    """What it says of itself."""
+    text: RegoText
+
+
+@dataclass(slots=True, kw_only=True)
+class Material:
+    """What inputs for one agent are made from."""
+
+    agent: str
+    sides: Sequence[Governed]
+    """The one or two sides that govern the agent."""
+    changed: Sequence[Rule]
+    """Rules of either side that the other does not have."""
+    cases: Sequence[Case]
+    """Golden cases of both sides about this agent."""
+    sound: frozenset[str] = frozenset()
+    """Ids of the golden cases that expect an allow."""
+    _probes: list[Probe] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.sound = frozenset(case.id for case in self.cases if case.expect_verdict == "allow")
+        self._probes = [probe for side in self.sides for probe in probes(side.text)]
+
+    def inputs(self) -> Iterator[Candidate]:
+        """Every input worth asking about, the most telling first; without end in sight, so cut it off."""
+        golden = [_golden(case) for case in self.cases]
+        calls = [c for side in self.sides for c in self._calls(side)]
+        others = [c for side in self.sides[-1:] for c in operations(self.agent, side.facts)]
+        bases = [*calls, *(c for c in golden if c.name in self.sound), *others]
+        yield from itertools.chain(golden, calls, others, self._bare(calls))
+        touched = self._touched()
+        first, rest = _split(bases, touched)
+        probing = {id(probe): self._tried(probe, bases) for probe in self._probes}
+        changed_titles = {rule.title for rule in self.changed} | self._users()
+        for probe in self._probes:
+            if probe.title in changed_titles:
+                yield from probing.pop(id(probe))
+        yield from _in_turn([self._constants(first), self._states(first)])
+        yield from _in_turn(
+            [
+                _in_turn(list(probing.values())),
+                self._states(rest),
+                self._constants(rest),
+                _in_turn([_broken(base) for base in (*first, *golden, *rest)]),
+            ]
+        )
+
+    def _calls(self, side: Governed) -> Iterator[Candidate]:
+        """A sound call of every capability, under values that its own controls are content with."""
+        for name in side.facts["capabilities"]:
+            base = call(self.agent, side.facts, name)
+            mine = [p for p in self._probes if p.capability in (None, name) and p.checkpoint == "tool_execution"]
+            yield settled(base, (patch for probe in mine for patch in probe.sound)) if mine else base
+
+    def _bare(self, calls: Sequence[Candidate]) -> Iterator[Candidate]:
+        """Each call without its approval, one of what is named to be refused, and one that nobody knows."""
+        for base in calls:
+            yield base.with_patches([*base.patches, Patch(("state", "approval"), None)])
+        named = {
+            rule.bound["request.capability"]
+            for side in self.sides
+            for rule in side.text.rules
+            if "request.capability" in rule.bound
+        }
+        unlisted = sorted(named - {str(value_at(c.base, ("request", "capability"))) for c in calls})
+        for base in calls[:1]:
+            for name in (*unlisted, UNKNOWN):
+                yield base.with_patches([*base.patches, Patch(("request", "capability"), name)])
+            for value in (None, ABSENT, 7):
+                yield base.with_patches([*base.patches, Patch(("request", "capability"), value)])
+
+    def _touched(self) -> frozenset[str]:
+        """Capabilities and operations that a changed rule is bound to; empty when it may be any."""
+        found: set[str] = set()
+        for rule in self.changed:
+            bound = {rule.bound.get("request.capability"), rule.bound.get("operation")} - {None}
+            key = rule.name.partition('["')[2].rstrip('"]')
+            found |= {str(b) for b in bound} or ({key} if key else set())
+        return frozenset(found)
+
+    def _users(self) -> set[str]:
+        """Titles of the rules that use a helper rule which changed."""
+        helpers = {rule.name for rule in self.changed if not rule.title}
+        return (
+            {
+                rule.title
+                for side in self.sides
+                for rule in side.text.rules
+                if rule.title and any(one.name in helpers for one in side.text.reached(rule))
+            }
+            if helpers
+            else set()
+        )
+
+    def _tried(self, probe: Probe, bases: Sequence[Candidate]) -> Iterator[Candidate]:
+        for base in _bound(probe, bases):
+            yield from probe.tried_on(base)
+            if value_at(base.base, ("state", "approval")) is not None:
+                bare = base.with_patches([*base.patches, Patch(("state", "approval"), None)])
+                yield from probe.tried_on(bare)
+
+    def _states(self, bases: Sequence[Candidate]) -> Iterator[Candidate]:
+        yield from _in_turn([self._states_of(base) for base in bases])
+
+    def _states_of(self, base: Candidate) -> Iterator[Candidate]:
+        """Approvals, votes, effects, runs, identities and roles, each by itself."""
+
+        def one(path: str, *values: Any) -> Iterator[Candidate]:
+            for value in values:
+                yield base.with_patches([*base.patches, Patch(tuple(path.split(".")), value)])
+
+        operation = value_at(base.base, ("operation",))
+        if operation in {"call_tool", "resume_tool"}:
+            yield from self._approvals(base)
+        if operation == "memory_write":
+            kinds = [kind for side in self.sides for kind in _strings(side.text, "memory_kinds")]
+            yield from one("request.memory_kind", *dict.fromkeys(kinds), OTHER, None, ABSENT, 7)
+        yield from one("request.idempotency_key", None, ABSENT, "", 7)
+        yield from one("request.reason", None, ABSENT, "")
+        yield from one("agent.role", "worker", "planner", None)
+        yield from one("identity.tenant_id", None, ABSENT, "", OTHER)
+        yield from one("identity.principal_id", None, ABSENT, "", OTHER)
+        yield from one("state.run.status", "paused", "completed", "cancelled", "stopped", None, ABSENT)
+        for status in _declared(("state", "side_effect", "status")) or _EFFECTS:
+            yield from one("state.side_effect.status", status)
+        for mode in ("platform_owned", "human_approved", "user_delegated"):
+            mine = [Patch(("identity", "authorization_mode"), mode)]
+            mine.append(Patch(("state", "run", "authorization_mode"), mode))
+            yield base.with_patches([*base.patches, *mine])
+        for pattern in _PATTERNS:
+            worker = [Patch(("agent", "orchestration_pattern"), pattern)]
+            yield base.with_patches([*base.patches, *worker])
+            worker += [Patch(("agent", "role"), "worker"), Patch(("agent", "parent_agent_id"), "parent")]
+            yield base.with_patches([*base.patches, *worker])
+        yield from one("state.versions.capability_version", None, OTHER)
+        yield from one("state.versions.bundle_version", None, OTHER)
+        yield from one("evidence.arguments.valid", False, None, ABSENT)
+        yield from one("evidence.arguments.identified", False, None)
+
+    def _approvals(self, base: Candidate) -> Iterator[Candidate]:
+        capability = str(value_at(base.base, ("request", "capability")))
+        at = ("state", "approval")
+        yield base.with_patches([*base.patches, Patch(at, None)])
+        yield base.with_patches([*base.patches, Patch(at, ABSENT)])
+        for side in self.sides:
+            if capability not in side.facts["contracts"]:
+                continue
+            names = list(side.facts["reviewers"])
+            # Each reviewer alone, then every group up to three: who may approve, and how many it takes.
+            groups = [g for n in (1, 2, 3) for g in itertools.combinations(names, n)][:60]
+            for group in groups:
+                made = approval(side.facts, capability, list(group))
+                made["agent_id"] = self.agent
+                if isinstance(value_at(base.base, at), Mapping) and base.origin == "golden":
+                    votes = [_same_case(vote(name, side.facts, capability), base) for name in group]
+                    yield base.with_patches([*base.patches, Patch((*at, "votes"), votes)])
+                else:
+                    yield base.with_patches([*base.patches, Patch(at, made)])
+        if isinstance(value_at(base.base, at), Mapping):
+            now = value_at(base.base, ("now_ms",))
+            changes: list[tuple[str, list[Any]]] = [
+                ("status", ["pending", "rejected", "expired", "revoked", "consumed", "cancelled", None, ABSENT, 7]),
+                ("expires_at_ms", [now - 1, now, now + 1, None, ABSENT, "7"] if isinstance(now, int) else [None]),
+                ("votes", [[], None, ABSENT, "x"]),
+                ("action_digest", [OTHER, None]),
+                ("tenant_id", [OTHER]),
+                ("requested_by", [OTHER, None]),
+            ]
+            for name, values in changes:
+                for value in values:
+                    yield base.with_patches([*base.patches, Patch((*at, name), value)])
+
+    def _constants(self, bases: Sequence[Candidate]) -> Iterator[Candidate]:
+        """Every constant that only one side has, wherever a document has a field of its type."""
+        texts = sorted({value for rule in self.changed for value in _constants_of(rule) if isinstance(value, str)})
+        numbers = sorted({v for rule in self.changed for v in _constants_of(rule) if not isinstance(v, (str, bool))})
+        values: list[Any] = [*texts[:_MOST_CONSTANTS], OTHER]
+        values += [n + d for n in numbers[:_MOST_CONSTANTS] for d in (0, 1, -1)]
+        if not self.changed:
+            return
+        yield from _in_turn([_placed(base, values) for base in bases])
+
+
+_EFFECTS = (
+    *("in_flight", "side_effect_committed", "side_effect_unknown", "partial_side_effect", "failed_before_effect"),
+    *("not_started", "no-such-status"),
+)
+_PATTERNS = (
+    *("prompt_chaining", "routing", "parallelization", "orchestrator_workers", "evaluator_optimizer", "handoff"),
+    *("autonomous", None, 7),
+)
+
+
+def _golden(case: Case) -> Candidate:
+    return Candidate(origin="golden", name=case.id, base=case.document)
+
+
+def _same_case(made: dict[str, Any], base: Candidate) -> dict[str, Any]:
+    """A vote for the very approval that a golden case has."""
+    at = value_at(base.base, ("state", "approval"))
+    digests = value_at(base.base, ("digests", "action_digest"))
+    own = {"approval_id": at.get("approval_id"), "nonce": at.get("nonce"), "action_digest": digests}
+    environment = value_at(base.base, ("agent", "environment"))
+    return {**made, **own, "environment": None if environment is ABSENT else environment}
+
+
+def _split(bases: Sequence[Candidate], touched: frozenset[str]) -> tuple[list[Candidate], list[Candidate]]:
+    """The documents that a change is about, and the others; all of them first when it may be about any."""
+    if not touched:
+        return list(bases), []
+    about = [{str(value_at(b.base, ("request", "capability"))), str(value_at(b.base, ("operation",)))} for b in bases]
+    first = [base for base, names in zip(bases, about, strict=True) if names & touched]
+    return first, [base for base in bases if base not in first]
+
+
+def _bound(probe: Probe, bases: Sequence[Candidate]) -> list[Candidate]:
+    """The documents that the rule looks at, golden ones among them."""
+    fitting = [
+        base
+        for base in bases
+        if value_at(base.base, ("checkpoint",)) == probe.checkpoint
+        and probe.operation in (None, value_at(base.base, ("operation",)))
+        and probe.capability in (None, value_at(base.base, ("request", "capability")))
+    ]
+    golden = [base for base in fitting if base.origin == "golden"]
+    made = [base for base in fitting if base.origin != "golden"]
+    return [*golden[: _MOST_BASES - 1], *made[:_MOST_BASES]][:_MOST_BASES]
+
+
+def _broken(base: Candidate) -> Iterator[Candidate]:
+    """Each field of a document absent, null and of another type."""
+    for path, value in leaves(base.base):
+        if path and path not in _FIXED and path not in _UNTOUCHED:
+            wrong = 7 if isinstance(value, (str, Mapping)) else "7"
+            for broken in (ABSENT, None, wrong):
+                yield base.with_patches([*base.patches, Patch(path, broken)])
+
+
+def _placed(base: Candidate, values: Sequence[Any]) -> Iterator[Candidate]:
+    for path, present in leaves(base.base):
+        if not path or path in _FIXED or path in _UNTOUCHED or isinstance(present, bool):
+            continue
+        number = isinstance(present, int)
+        for value in values:
+            if isinstance(value, str) is not number and value != present:
+                yield base.with_patches([*base.patches, Patch(path, value)])
+
+
+def _constants_of(rule: Rule) -> Iterator[Any]:
+    if rule.name in {"findings", "demands"}:
+        return
+    body = rule.text.partition(":=")[2].strip()
+    try:
+        pending = [json.loads(body.replace(",\n}", "\n}"))]
+    except ValueError:
+        return
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict):
+            pending += [*value.keys(), *value.values()]
+        elif isinstance(value, list):
+            pending += value
+        elif value is not None and not (isinstance(value, str) and (value.startswith("sha256:") or len(value) > 200)):
+            yield value
+
+
+def _strings(text: RegoText, name: str) -> list[str]:
+    for rule in text.rules:
+        if rule.name == "bundle":
+            try:
+                found = json.loads(rule.text.partition(":=")[2].replace(",\n}", "\n}")).get(name, [])
+            except ValueError:
+                return []
+            return [item for item in found if isinstance(item, str)]
+    return []
+
+
+def _declared(path: Path) -> tuple[Any, ...]:
+    node: Any = schema("input")
+    for part in path:
+        node = node.get("properties", {}).get(part, {})
+    return tuple(node.get("enum", ()))
+
+
+def _in_turn(sources: Iterable[Iterator[Candidate]]) -> Iterator[Candidate]:
+    """One from each source in turn until all are used up."""
+    pending = list(sources)
+    while pending:
+        left: list[Iterator[Candidate]] = []
+        for source in pending:
+            one = next(source, None)
+            if one is not None:
+                left.append(source)
+                yield one
+        pending = left

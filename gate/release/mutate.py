@@ -1,0 +1,232 @@
+"""How good the golden cases of a bundle are: each small change to its YAML, and whether any case notices it.
+
+Every mutant is compiled like the bundle itself and decided by the real OPA. What no case notices is put to the
+decision diff, which shows an input that ought to be a case or finds none. Changes no file of the bundle.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gate.compiler import Compiled, assemble, compile_bundle
+from gate.documents import Case
+from gate.errors import BundleError, GateError
+from gate.release.diff import Change, decision_diff
+from gate.release.diff_batch import Batch, Outcome
+from gate.release.diff_documents import Candidate
+from gate.release.diff_side import Side, compiled_side
+from gate.release.mutants import Mutant, mutants
+
+REFUSED, SAME, NOTICED, MISSED, UNDETERMINED = "refused", "same", "noticed", "missed", "undetermined"
+_TOGETHER = 25
+"""Mutants that one OPA process holds: loading the core policies for each would cost more than deciding."""
+_SEARCHED = 3000
+
+Told = Callable[[int, int], None]
+
+
+class MutateError(GateError):
+    """The golden cases cannot be judged."""
+
+    code = "mutate_cases_fail"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What became of one mutant."""
+
+    mutant: Mutant
+    state: str
+    """`refused` by the compiler, `same` Rego, `noticed`, `missed` by every case, or `undetermined`: no case and no
+    generated input shows a difference."""
+    line: int
+    """1-based line of the change in the YAML."""
+    case: str = ""
+    """The first case that notices."""
+    change: Change | None = None
+    """For a missed one, a decision that differs and the smallest input that shows it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutation:
+    """All mutants of a bundle."""
+
+    bundle: str
+    verdicts: tuple[Verdict, ...]
+    cases: int
+
+    def count(self, state: str) -> int:
+        """Mutants that came out so."""
+        return sum(one.state == state for one in self.verdicts)
+
+    @property
+    def score(self) -> float:
+        """Share of the mutants that change a decision, as far as is known, which a case notices; 1.0 without any."""
+        told = self.count(NOTICED) + self.count(MISSED)
+        return self.count(NOTICED) / told if told else 1.0
+
+    @property
+    def strict_score(self) -> float:
+        """The same over every mutant that compiles to other Rego, the undetermined ones counted as missed."""
+        told = self.count(NOTICED) + self.count(MISSED) + self.count(UNDETERMINED)
+        return self.count(NOTICED) / told if told else 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Live:
+    """A mutant that compiles to other Rego than its bundle."""
+
+    at: int
+    mutant: Mutant
+    compiled: Compiled
+
+
+def mutate(
+    compiled: Compiled,
+    cases: Sequence[Case],
+    *,
+    binary: Path,
+    search: int = _SEARCHED,
+    told: Told = lambda done, total: None,
+) -> Mutation:
+    """Judges `cases` by the mutants of `compiled`; `search` inputs look for what a missed mutant changes.
+
+    Raises `MutateError` when a case fails on the bundle as it is: it would notice every mutant.
+    """
+    bundle = compiled.bundle
+    made = list(mutants(bundle))
+    verdicts: dict[int, Verdict] = {}
+    alive: list[_Live] = []
+    with tempfile.TemporaryDirectory(prefix="gate-mutate-") as scratch:
+        for at, mutant in enumerate(made):
+            line = bundle.documents[mutant.file].position(mutant.pointer)[0]
+            other = _compiled(compiled, mutant, Path(scratch) / f"m{at:05}")
+            state = REFUSED if other is None else (SAME if _plain(other) == _plain(compiled) else "")
+            verdicts[at] = Verdict(mutant=mutant, state=state or UNDETERMINED, line=line)
+            if other is not None and not state:
+                alive.append(_Live(at=at, mutant=mutant, compiled=other))
+    _require_passing(compiled, cases, binary)
+    total = len(alive)
+    groups = [alive[start : start + _TOGETHER] for start in range(0, total, _TOGETHER)]
+    done = 0
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        for group, noticing in zip(groups, pool.map(lambda g: _noticing(g, cases, binary), groups), strict=True):
+            for live, case in zip(group, noticing, strict=True):
+                if case:
+                    verdicts[live.at] = dataclasses.replace(verdicts[live.at], state=NOTICED, case=case)
+            done += len(group)
+            told(done, total)
+    base = compiled_side(compiled, label=bundle.name)
+    for live in alive:
+        if verdicts[live.at].state == UNDETERMINED:
+            found = decision_diff(base, _side(live.compiled, base), limit=search, binary=binary)
+            if found.changes:
+                verdicts[live.at] = dataclasses.replace(verdicts[live.at], state=MISSED, change=found.changes[0])
+    return Mutation(bundle=bundle.name, verdicts=tuple(verdicts[at] for at in sorted(verdicts)), cases=len(cases))
+
+
+def _compiled(compiled: Compiled, mutant: Mutant, folder: Path) -> Compiled | None:
+    """The mutant as a bundle of its own name, so that many can be loaded at once; None when it does not compile."""
+    folder.mkdir()
+    for name in compiled.bundle.documents:
+        if name != mutant.file:
+            shutil.copyfile(compiled.bundle.folder / name, folder / name)
+    text = yaml.dump(mutant.value, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=100_000)
+    (folder / mutant.file).write_text(text, "utf-8")
+    try:
+        return compile_bundle(folder)
+    except BundleError:
+        return None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Plain(yaml.SafeDumper):
+    """No anchors: the loader refuses them."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        """Writes every value out."""
+        return True
+
+
+def _plain(compiled: Compiled) -> dict[str, str]:
+    """The Rego without the name of its package."""
+    package = f"package gate.bundles.{compiled.package}\n"
+    return {file: text.replace(package, "package gate.bundles\n") for file, text in compiled.rego.items()}
+
+
+def _side(compiled: Compiled, base: Side) -> Side:
+    """The mutant under the name of the bundle it was made from, so that their rules are compared with each other."""
+    (package,) = base.packages
+    named = dataclasses.replace(
+        compiled,
+        package=package,
+        rego={
+            file: text.replace(f"package gate.bundles.{compiled.package}\n", f"package gate.bundles.{package}\n")
+            for file, text in compiled.rego.items()
+        },
+    )
+    return Side(
+        label="mutant",
+        modules=assemble([named]).modules,
+        agents=dict.fromkeys(compiled.bundle.meta.agent_ids, package),
+        places=base.places,
+        folders=base.folders,
+        cases=base.cases,
+    )
+
+
+def _require_passing(compiled: Compiled, cases: Sequence[Case], binary: Path) -> None:
+    with Batch(assemble([compiled]).modules, binary=binary) as batch:
+        facts = {agent: batch.facts(agent) for agent in compiled.bundle.meta.agent_ids}
+        documents = [_candidate(case).document(facts) for case in cases]
+        failing = [c.id for c, o in zip(cases, batch.decide(documents), strict=True) if not _passes(c, o)]
+    if failing:
+        raise MutateError(
+            f"{len(failing)} golden cases fail, `{failing[0]}` first", hint="make `gate test` pass before judging it"
+        )
+
+
+def _noticing(group: Sequence[_Live], cases: Sequence[Case], binary: Path) -> list[str]:
+    """For each mutant the first case whose decision is not the expected one; empty when there is none."""
+    (agents,) = {live.compiled.bundle.meta.agent_ids for live in group}
+    core = assemble([group[0].compiled]).modules
+    modules = {path: text for path, text in core.items() if not path.startswith("gate/bundles/")}
+    for live in group:
+        modules |= {f"gate/bundles/{live.compiled.package}/{file}": text for file, text in live.compiled.rego.items()}
+    with Batch(modules, binary=binary) as batch:
+        tables = [dict.fromkeys(agents, live.compiled.package) for live in group]
+        stated = [batch.facts(agents[0], agents=table) for table in tables]
+        pairs: list[tuple[dict[str, str], dict[str, Any]]] = []
+        for table, facts in zip(tables, stated, strict=True):
+            told = dict.fromkeys(agents, facts)
+            pairs += [(table, _candidate(case).document(told)) for case in cases]
+        outcomes = iter(batch.decide_under(pairs))
+        return [next((c.id for c, o in _taken(cases, outcomes) if not _passes(c, o)), "") for _ in group]
+
+
+def _taken(cases: Sequence[Case], outcomes: Iterator[Outcome]) -> list[tuple[Case, Outcome]]:
+    return [(case, next(outcomes)) for case in cases]
+
+
+def _candidate(case: Case) -> Candidate:
+    return Candidate(origin="golden", name=case.id, base=case.document)
+
+
+def _passes(case: Case, outcome: Outcome) -> bool:
+    """What `gate test` compares."""
+    return (
+        outcome.verdict == case.expect_verdict
+        and outcome.codes == tuple(sorted(set(case.expect_reasons)))
+        and case.expect_obligations in (None, outcome.duties)
+        and (case.expect_advice is None or tuple(sorted(set(case.expect_advice))) == outcome.advice)
+    )

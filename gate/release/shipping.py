@@ -1,0 +1,193 @@
+"""Releasing a version: everything that must hold first, then the build, then one entry in the ledger.
+
+In order: 1. the version in `bundle.yaml` is new and above the last, 2. checked-in Rego is what the YAML compiles to,
+3. every golden case passes on the tarball itself, served by OPA, 4. the decision diff against the last release
+loosened nothing, or a change and an approver answer for it. Nothing is appended when one of them does not hold.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gate.canonical import digest_bytes
+from gate.compiler import Compiled
+from gate.documents import load_cases
+from gate.documents.releases import LEDGER, Ledger, Release, load_ledger, version_below
+from gate.errors import EXIT_DENIED, BundleError, GateError, Problem
+from gate.pdp import Sidecar
+from gate.release.build import Built, build, require_checked_in
+from gate.release.diff_side import Side, compiled_side, load_side
+from gate.release.golden import CaseResult, run_cases
+from gate.release.ledger import append_release, core_digest, require_immutable
+from gate.release.provenance import attest, git
+from gate.release.signing import SigningKey
+
+FIRST = "first"
+LABELS = frozenset({"none", "tightens", "loosens", "mixed"})
+LOOSER = frozenset({"loosens", "mixed"})
+"""Labels of a decision diff that somebody must answer for."""
+
+Differ = Callable[[Side, Side], str]
+"""The label of the decision diff from what was released last to what is released now."""
+
+
+class ReleaseRefused(GateError):
+    """The version was not released; the ledger is as it was."""
+
+    code = "release_refused"
+    exit_code = EXIT_DENIED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shipped:
+    """A version that was released."""
+
+    built: Built
+    provenance: Path
+    release: Release
+    cases: int
+    """Golden cases that passed on the tarball."""
+
+
+def release_bundle(
+    compiled: Compiled,
+    out_dir: Path,
+    *,
+    binary: Path,
+    released_at: str,
+    differ: Differ,
+    version: str | None = None,
+    against: str | Path | None = None,
+    change_id: str | None = None,
+    approver: str | None = None,
+    signing_key: SigningKey | None = None,
+) -> Shipped:
+    """Releases `compiled` and appends it to its ledger.
+
+    `version`: what `bundle.yaml` is expected to say. `against`: where the last release is, for the decision diff;
+    by default its tarball in `out_dir`, else the commit that recorded it. `released_at`: RFC 3339.
+
+    Raises `ReleaseRefused` (`release_version_differs`, `release_version_not_above`, `release_cases_fail`, `release_change_differs`, `release_loosens`, `release_previous_missing`), and `BundleError`.
+    """
+    ledger = load_ledger(compiled.bundle.folder)
+    _require_new(compiled, ledger, version)
+    change = _change(compiled, change_id)
+    require_checked_in([compiled])
+    built = build([compiled], out_dir, binary=binary, signing_key=signing_key)
+    passed = _require_passing(compiled, built, binary, signing_key)
+    label = FIRST
+    if ledger.last is not None:
+        where = against if against is not None else _previous(compiled, ledger.last, out_dir)
+        label = differ(_released_side(where, ledger.last), compiled_side(compiled, label=str(compiled.bundle.folder)))
+        _require_answered(label, change, approver)
+    provenance = attest(built, [compiled], signing_key=signing_key)
+    entry = append_release(
+        compiled,
+        expected=ledger,
+        released_at=released_at,
+        decision_diff=label,
+        change_id=change,
+        approver=approver,
+    )
+    return Shipped(built=built, provenance=provenance, release=entry, cases=passed)
+
+
+def _require_new(compiled: Compiled, ledger: Ledger, wanted: str | None) -> None:
+    stated = compiled.bundle.meta.version
+    if wanted is not None and wanted != stated:
+        raise ReleaseRefused(
+            f"`bundle.yaml` says version `{stated}`, not `{wanted}`",
+            code="release_version_differs",
+            hint="write the version into `bundle.yaml` and its contracts, compile, and have it reviewed",
+        )
+    require_immutable([compiled])
+    if ledger.last is not None and not version_below(ledger.last.version, stated):
+        raise ReleaseRefused(
+            f"version `{stated}` is not above `{ledger.last.version}`, the last that was released",
+            code="release_version_not_above",
+            hint="give `bundle.yaml` a higher version",
+        )
+
+
+def _change(compiled: Compiled, given: str | None) -> str | None:
+    stated = compiled.bundle.meta.change_id
+    if given is not None and stated is not None and given != stated:
+        raise ReleaseRefused(f"`bundle.yaml` says change `{stated}`, not `{given}`", code="release_change_differs")
+    return given if given is not None else stated
+
+
+def _require_passing(compiled: Compiled, built: Built, binary: Path, signing_key: SigningKey | None) -> int:
+    cases = load_cases(compiled.bundle.folder)
+    key = None if signing_key is None else signing_key.public
+    with tempfile.TemporaryDirectory(prefix="gate-") as scratch:
+        place = Path(scratch)
+        with Sidecar.start(
+            tarball=built.path, opa=binary, listen=place / "s" / "opa.sock", work_dir=place / "w", key=key
+        ) as sidecar:
+            client = sidecar.client(timeout_ms=10_000)
+            try:
+                results = list(run_cases(cases, client, agent_id=compiled.bundle.meta.agent_ids[0]))
+            finally:
+                client.close()
+    failed = [result for result in results if not result.passed]
+    if failed:
+        raise BundleError(_failure(result) for result in failed)
+    return len(results)
+
+
+def _failure(result: CaseResult) -> Problem:
+    message = f"case `{result.id}` got `{', '.join(result.got)}`, not `{', '.join(result.expected)}`"
+    return Problem(result.file, 1, 1, "release_cases_fail", message, "see `gate test`")
+
+
+def _require_answered(label: str, change_id: str | None, approver: str | None) -> None:
+    if label not in LABELS:
+        raise ReleaseRefused("the decision diff gave no answer", code="release_loosens")
+    if label not in LOOSER:
+        return
+    missing = [name for name, value in (("a change id", change_id), ("a named approver", approver)) if not value]
+    if missing:
+        raise ReleaseRefused(
+            f"decisions were loosened (`{label}`) and the release lacks {' and '.join(missing)}",
+            code="release_loosens",
+            hint="see `gate diff`; then give --change-id and --approver",
+        )
+
+
+def _previous(compiled: Compiled, last: Release, out_dir: Path) -> str | Path:
+    """The last release: the tarball it was built into, else the commit that recorded it."""
+    name, digest = compiled.bundle.name, last.content_digest.removeprefix("sha256:")
+    tarball = out_dir / f"{name}-{digest[:12]}.tar.gz"
+    if tarball.is_file():
+        return tarball
+    folder = compiled.bundle.folder.resolve()
+    commit = git(folder, "log", "-1", "--format=%H", "--", LEDGER)
+    if not commit:
+        raise _missing(last)
+    return f"{commit}:{folder}"
+
+
+def _released_side(where: str | Path, last: Release) -> Side:
+    """The side at `where`, which must hold exactly what the ledger says was released."""
+    side = load_side(where)
+    rego = {f"rego/{name}": text for package in side.packages for name, text in side.rego(package).items()}
+    found = {name: digest_bytes(text.encode("utf-8")) for name, text in rego.items()}
+    released = {name: digest for name, digest in last.files.items() if name.startswith("rego/")}
+    if len(side.packages) != 1 or found != released or core_digest(side.modules) != last.core_digest:
+        raise ReleaseRefused(
+            f"`{where}` does not hold what was released as version `{last.version}`",
+            code="release_previous_missing",
+            hint="name the tarball of that release, or the commit that recorded it, with --against",
+        )
+    return side
+
+
+def _missing(last: Release) -> ReleaseRefused:
+    return ReleaseRefused(
+        f"the last release, version `{last.version}`, is not here to compare with",
+        code="release_previous_missing",
+        hint="name it with --against: a tarball, a folder or REV:path in git",
+    )
