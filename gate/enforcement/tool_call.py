@@ -8,6 +8,8 @@ effect and approval in one transaction; 5 the caller runs the tool with a fresh 
 from __future__ import annotations
 
 import logging
+import random
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,18 +17,21 @@ from typing import Any
 from gate.canonical import canonical_bytes, parse
 from gate.decision import ActionBlocked, Decision, Verdict
 from gate.enforcement.asking import Answer, ask, refusal
-from gate.enforcement.obligations import MAX_ROUNDS, end_run, refuse_unclaimed, refuse_unknown, undischarged
+from gate.enforcement.obligations import end_run, refuse_unclaimed, refuse_unknown, undischarged
 from gate.enforcement.outcome import AlreadyCommitted
 from gate.enforcement.redaction import redacted
 from gate.errors import ConflictError, EvidenceError
 from gate.evidence import Call, EvidenceBuilder, Prepared, Run, redacted_view
 from gate.pdp import DecisionPoint
-from gate.records import ApprovalRequest, Claim, Claimed, EffectStatus, Store
+from gate.records import ApprovalRequest, Claim, Claimed, CounterUse, EffectStatus, Store
 
 _logger = logging.getLogger(__name__)
 
 LEASE_MARGIN_MS = 5_000
 """What a lease lasts beyond the tool's own deadline, in ms: time to settle."""
+
+CLAIM_ROUNDS = 8
+"""How often a call is decided before it is given up because records that it counts on keep changing."""
 
 # `redact` is carried out before either, and the call decided again.
 _DISCHARGED_BY_CLAIM = frozenset({"consume_approval", "claim_effect", "redact"})
@@ -93,7 +98,8 @@ class CallRunner:
 
     def enter(self, run: Run, call: Call) -> ToolCall:
         """Steps 1 to 4. Raises `ActionBlocked` unless the call may run now, `AlreadyCommitted` when it already did."""
-        for _ in range(MAX_ROUNDS):
+        contended = 0
+        for _ in range(CLAIM_ROUNDS):
             answer = self.ask(run, call)
             blanked = self._redacted(call, answer)
             if blanked is not call:
@@ -109,6 +115,9 @@ class CallRunner:
                 claimed = self._claim(run, call, answer.decision, prepared)
             except ConflictError as exc:
                 _logger.info("claim met a changed record (%s); deciding again", exc.code)
+                contended += 1
+                # Apart at random, or those who met at a counter meet there again.
+                time.sleep(random.uniform(0, 0.002 * 2**contended))  # noqa: S311 - not a secret
                 continue
             except EvidenceError as exc:
                 raise ActionBlocked(refusal(exc, prepared)) from exc
@@ -235,6 +244,7 @@ class CallRunner:
                 owner=self.owner(),
                 lease_ms=claim["lease_seconds"] * 1000 + LEASE_MARGIN_MS,
                 effect_version=None if prepared.effect is None else prepared.effect.version,
+                counters=_counters_of(claim, prepared),
                 **_approval_of(consume),
             )
         )
@@ -246,3 +256,15 @@ def _approval_of(consume: Mapping[str, Any] | None) -> dict[str, Any]:
     if consume["approval_id"] is None or consume["version"] is None:
         raise undischarged()
     return {"approval_id": consume["approval_id"], "approval_version": consume["version"]}
+
+
+def _counters_of(claim: Mapping[str, Any], prepared: Prepared) -> tuple[CounterUse, ...]:
+    """What the claim counts; one use for each limit that the served catalog has the capability counted by."""
+    entry = prepared.facts.capabilities.get(prepared.document["request"]["capability"], {})
+    uses = claim.get("counters", [])
+    if not isinstance(uses, list) or len(uses) != len(entry.get("counted_by", ())):
+        raise undischarged()
+    try:
+        return tuple(CounterUse(**use) for use in uses)
+    except TypeError as exc:
+        raise undischarged() from exc

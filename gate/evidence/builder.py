@@ -13,6 +13,7 @@ from typing import Any
 from gate.canonical import canonical_bytes, parse
 from gate.errors import InputError
 from gate.evidence.action import Action, freeze
+from gate.evidence.counters import budget_facts, counter_facts
 from gate.evidence.host import Call, Run
 from gate.evidence.state import effect_facts, run_facts, versions
 from gate.evidence.votes import approval_facts, vote_facts
@@ -66,6 +67,7 @@ class EvidenceBuilder:
         asked = parse(canonical_bytes(dict(request)))
         record = self._run(run)
         document = self._base(run, record, checkpoint=checkpoint, operation=operation, now_ms=now_ms)
+        document["state"]["run"] = self._with_budget(run, document["state"]["run"], facts)
         return Prepared(document={**document, "request": asked}, facts=facts, run=record)
 
     def tool_call(self, run: Run, call: Call, *, now_ms: int, facts: Facts) -> Prepared:
@@ -82,11 +84,13 @@ class EvidenceBuilder:
         document = self._base(run, record, checkpoint="tool_execution", operation="call_tool", now_ms=now_ms)
         document["request"] = _request(call, action)
         document["state"] |= {
+            "run": self._with_budget(run, document["state"]["run"], facts),
             "versions": versions(facts, capability, contract),
             "approval": approval_facts(approval, facts.reviewers),
             "rejection": self._rejection(run, action),
             "side_effect": effect_facts(effect, action),
             "idempotency": self._idempotency(run, call, action),
+            "counters": counter_facts(self.store, run, action, capability, facts=facts, now_ms=now_ms),
         }
         document["evidence"] = {
             "arguments": {
@@ -161,6 +165,9 @@ class EvidenceBuilder:
             },
             "state": {"run": run_facts(record)},
         }
+
+    def _with_budget(self, run: Run, found: dict[str, Any] | None, facts: Facts) -> dict[str, Any] | None:
+        return None if found is None else {**found, **budget_facts(self.store, run, facts)}
 
     def _run(self, run: Run) -> RunRecord | None:
         tenant = run.identity.tenant_id
