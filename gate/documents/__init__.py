@@ -13,9 +13,11 @@ from gate.documents.models import (
     BundleMeta,
     Capability,
     CapabilityPolicy,
+    EscalationTerms,
     PolicyDocument,
     Reviewer,
     ReviewerKey,
+    StandingTerms,
 )
 from gate.documents.resources import policies_dir, schema, schemas_dir
 from gate.documents.runtime_controls import (
@@ -49,6 +51,7 @@ __all__ = [
     "ControlsPolicy",
     "DelegatedAuthorizationPolicy",
     "Document",
+    "EscalationTerms",
     "McpControls",
     "OrchestrationControls",
     "Place",
@@ -59,6 +62,7 @@ __all__ = [
     "RuntimeControls",
     "SandboxControls",
     "SessionControls",
+    "StandingTerms",
     "VerifierControls",
     "argument_schema_problems",
     "argument_validator",
