@@ -22,13 +22,14 @@ from gate.cli.effects import effects
 from gate.cli.eval import evaluate
 from gate.cli.explain import explain
 from gate.cli.init import init
-from gate.cli.rendering import visible
+from gate.cli.lab import lab
 from gate.cli.serve import serve
 from gate.cli.status import status
 from gate.cli.store import store
 from gate.cli.test import test
 from gate.cli.validate import validate
 from gate.decision import ActionBlocked
+from gate.documents import visible
 from gate.errors import BundleError, GateError
 from gate.opa import OPA_VERSION
 
@@ -47,6 +48,7 @@ COMMANDS: tuple[click.Command, ...] = (
     effects,
     store,
     demo,
+    lab,
     bench,
 )
 """Every command, in the order a newcomer meets them. A new command is one import and one line here."""
