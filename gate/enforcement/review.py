@@ -67,18 +67,17 @@ class Reviews(Moves):
         )
 
     def vote(
-        self, tenant_id: str, approval_id: str, vote: StoredVote, *, decision: str, reviewer: str
+        self, tenant_id: str, approval_id: str, vote: StoredVote, *, decision: str, reviewer: str, reason: str = ""
     ) -> ApprovalRecord:
-        """Hands in a signed word; returns the approval as it now is.
+        """Hands in a signed word; returns the approval as it now is. `reason`: the reviewer's own words, unsigned.
 
         Raises `ActionBlocked` when the policies refuse it, `InputError` for an unknown approval or decision word,
         `ConflictError` when somebody else changed the approval first. A rejection that stops the run does so in the
         same transaction.
         """
         word = _decision(decision)
-        return self._signed(
-            tenant_id, approval_id, vote, _TRANSITIONS[word], reason=f"{word} by {reviewer}", who=reviewer
-        )
+        said = f"{word} by {reviewer}" + (f": {reason}" if reason else "")
+        return self._signed(tenant_id, approval_id, vote, _TRANSITIONS[word], reason=said, who=reviewer)
 
     def reconcile(
         self,

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from gate.canonical import canonical_bytes, digest, digest_bytes, parse
-from gate.documents import argument_validator, pointer_of, tokens_of
+from gate.documents import argument_validator, pointer_of, tokens_of, visible
 from gate.evidence.host import ABSENT, Call, Run
 
 MISSING = object()
@@ -170,16 +170,23 @@ def _validator(schema: str) -> Any:
 def redacted_view(action: Action, shown: list[str]) -> dict[str, Any]:
     """What a reviewer sees: arguments at the `shown` pointers as they are, every other leaf as its digest.
 
-    Keys are JSON pointers; values are `{"value": …}` or `{"digest": "sha256:…"}`.
+    Keys are JSON pointers; values are `{"value": …}` or `{"digest": "sha256:…"}`. A text in which something hides or
+    passes for something else has `"shown"` besides: the same with that escaped, and so for a pointer.
     """
     if action.argument_bytes is None:
         return {}
     return dict(_leaves("", parse(action.argument_bytes), frozenset(shown)))
 
 
+def _shown(pointer: str, value: Any) -> dict[str, Any]:
+    text = value if isinstance(value, str) else canonical_bytes(value).decode("utf-8")
+    plain = visible(text) == text and visible(pointer) == pointer
+    return {"value": value} if plain else {"value": value, "shown": visible(text)}
+
+
 def _leaves(pointer: str, value: Any, shown: frozenset[str]) -> list[tuple[str, dict[str, Any]]]:
     if pointer in shown:
-        return [(pointer, {"value": value})]
+        return [(pointer, _shown(pointer, value))]
     if isinstance(value, dict) and value:
         return [leaf for name, item in value.items() for leaf in _leaves(pointer + pointer_of(name), item, shown)]
     if isinstance(value, list) and value:
