@@ -5,7 +5,16 @@ from __future__ import annotations
 import logging
 
 from gate.decision import ActionBlocked, Decision, Reason, Verdict
-from gate.enforcement import AlreadyCommitted, EffectNotStarted, EffectOutcomeUnknown, Gate, ToolCall
+from gate.enforcement import (
+    AlreadyCommitted,
+    AsyncGate,
+    CallRefused,
+    EffectNotStarted,
+    EffectOutcomeUnknown,
+    Gate,
+    ToolCall,
+    VerifiedCall,
+)
 from gate.errors import BundleError, GateError, InputError, PdpError, Problem
 from gate.evidence import ABSENT, Call, Identity, Run
 from gate.pdp import EmbeddedDecisionPoint, SidecarDecisionPoint
@@ -19,8 +28,10 @@ __all__ = [
     "ABSENT",
     "ActionBlocked",
     "AlreadyCommitted",
+    "AsyncGate",
     "BundleError",
     "Call",
+    "CallRefused",
     "Decision",
     "EffectNotStarted",
     "EffectOutcomeUnknown",
@@ -38,4 +49,5 @@ __all__ = [
     "Store",
     "ToolCall",
     "Verdict",
+    "VerifiedCall",
 ]

@@ -23,8 +23,9 @@ from gate.cli.effects import effects
 from gate.cli.eval import evaluate
 from gate.cli.explain import explain
 from gate.cli.init import init
-from gate.cli.mutate import mutate_command
 from gate.cli.keys import keys
+from gate.cli.lab import lab
+from gate.cli.mutate import mutate_command
 from gate.cli.release import release
 from gate.cli.rendering import visible
 from gate.cli.serve import serve
@@ -33,6 +34,7 @@ from gate.cli.store import store
 from gate.cli.test import test
 from gate.cli.validate import validate
 from gate.decision import ActionBlocked
+from gate.documents import visible
 from gate.errors import BundleError, GateError
 from gate.opa import OPA_VERSION
 
@@ -55,6 +57,7 @@ COMMANDS: tuple[click.Command, ...] = (
     effects,
     store,
     demo,
+    lab,
     bench,
 )
 """Every command, in the order a newcomer meets them. A new command is one import and one line here."""

@@ -1,43 +1,33 @@
-"""`gate approvals`: reviewers' keys, and what they are asked to sign, sign or reject.
+"""`gate approvals`: the group, what the records hold of an approval, and what a reviewer is asked to sign.
 
-Shows a reviewer exactly what the records hold, with nothing hidden in it. Who may approve is decided in Rego, and a
-private key is read here and nowhere else.
+Shows a reviewer exactly what the records hold, with nothing hidden in it. Who may approve is decided in Rego.
 """
 
 from __future__ import annotations
 
 import re
-import time
-from pathlib import Path
 from typing import Any
 
 import click
 
 from gate import canonical
+from gate.cli.approval_acts import ACTS, found_approval
+from gate.cli.approval_keys import keygen, keys
 from gate.cli.options import (
-    PATH,
-    PointOptions,
     StoreOptions,
-    environment_option,
     option,
     output_option,
-    point_options,
     store_options,
 )
-from gate.cli.rendering import cell, emit_fields, emit_json, emit_table, note, quoted, timestamp, visible
-from gate.cli.sources import decision_point, opened_store
-from gate.enforcement import Gate
-from gate.errors import GateError, InputError
+from gate.cli.rendering import cell, emit_fields, emit_json, emit_table, quoted, timestamp
+from gate.cli.sources import opened_store
+from gate.cli.watching import shown, watch_options
+from gate.documents import visible
+from gate.errors import GateError
 from gate.records import (
     ApprovalRecord,
     ApprovalStatus,
-    ReviewerKey,
-    Store,
     StoredVote,
-    VoteDecision,
-    generate_key,
-    read_key_file,
-    write_key_file,
 )
 
 _NAME = re.compile(r"\A[A-Za-z][A-Za-z0-9_.-]{0,127}\Z")
@@ -49,62 +39,41 @@ _CLAIMED = ("reviewer", "key_id", "decision")
 
 @click.group()
 def approvals() -> None:
-    """Review what agents ask for: list, show, approve, reject; make reviewers' keys."""
-
-
-def _name(_: click.Context, __: click.Parameter, value: str) -> str:
-    if not _NAME.match(value):
-        raise click.BadParameter("start with a letter and use letters, digits, _, . and -, at most 128 characters")
-    return value
-
-
-@approvals.command()
-@option("--reviewer", required=True, callback=_name, help="Reviewer id, as in reviewers.yaml.")
-@option("--key-id", required=True, callback=_name, help="Name of the new key, unique in reviewers.yaml.")
-@option("--out", required=True, type=PATH, help="File for the private key: new, mode 0600, never shared.")
-@output_option()
-def keygen(reviewer: str, key_id: str, out: Path, output: str) -> None:
-    """Make a reviewer's key pair; print the lines that go under the reviewer's `keys:` in reviewers.yaml."""
-    private_key, public_key = generate_key()
-    write_key_file(out, ReviewerKey(reviewer=reviewer, key_id=key_id, private_key=private_key))
-    now_ms = time.time_ns() // 1_000_000
-    entry = {
-        "key_id": key_id,
-        "public_key": public_key,
-        "not_before": timestamp(now_ms),
-        "not_after": timestamp(now_ms + _YEAR_MS),
-    }
-    if output == "json":
-        emit_json({"reviewer": reviewer, "key_file": str(out), **entry})
-        return
-    note(f"the private key is in `{out}`; keep it away from the agent and the gate")
-    for number, (name, value) in enumerate(entry.items()):
-        click.echo(f'      {"- " if number == 0 else "  "}{name}: "{value}"')
+    """Review what agents ask for: list, show, approve, reject, take back; make and deny reviewers' keys."""
 
 
 @approvals.command("list")
 @option("--status", type=click.Choice([str(status) for status in ApprovalStatus]), help="Only these.")
+@watch_options
 @store_options
 @output_option()
-def list_approvals(status: str | None, records: StoreOptions, output: str) -> None:
+def list_approvals(status: str | None, watch: bool, interval: float, records: StoreOptions, output: str) -> None:
     """List the tenant's approvals, newest first."""
+    wanted = None if status is None else ApprovalStatus(status)
     with opened_store(records) as store:
-        wanted = None if status is None else ApprovalStatus(status)
-        found, now_ms = store.approvals(records.tenant, status=wanted), store.now_ms()
+
+        def read() -> list[tuple[ApprovalRecord, bool]]:
+            now_ms = store.now_ms()
+            return [(a, _expired(a, now_ms)) for a in store.approvals(records.tenant, status=wanted)]
+
+        shown(read, lambda found: _list(found, output), watch=watch, interval=interval)
+
+
+def _list(found: list[tuple[ApprovalRecord, bool]], output: str) -> None:
     if output == "json":
-        emit_json({"approvals": [_document(approval, now_ms) for approval in found]})
+        emit_json({"approvals": [_document(approval, expired) for approval, expired in found]})
         return
     emit_table(
         ("approval", "status", "capability", "requested by", "expires"),
         [
             (
                 cell(approval.approval_id),
-                _status(approval, now_ms),
+                _status(approval, expired),
                 cell(approval.capability),
                 cell(approval.requested_by),
                 timestamp(approval.expires_at_ms),
             )
-            for approval in found
+            for approval, expired in found
         ],
     )
 
@@ -116,83 +85,26 @@ def list_approvals(status: str | None, records: StoreOptions, output: str) -> No
 def show(approval_id: str, records: StoreOptions, output: str) -> None:
     """Show what approval ID is for: the arguments a reviewer may see, digests of the rest, and who asked why."""
     with opened_store(records) as store:
-        approval, now_ms = _approval(store, records.tenant, approval_id), store.now_ms()
+        approval = found_approval(store, records.tenant, approval_id)
+        expired = _expired(approval, store.now_ms())
     if output == "json":
-        emit_json(_document(approval, now_ms))
+        emit_json(_document(approval, expired))
     else:
-        _render(approval, now_ms)
-
-
-def _vote_command(name: str, decision: VoteDecision, text: str) -> None:
-    @approvals.command(name, help=text)
-    @click.argument("approval_id", metavar="ID")
-    @option(
-        "--key",
-        required=True,
-        type=PATH,
-        envvar="GATE_REVIEWER_KEY",
-        help="The reviewer's private key file, from `gate approvals keygen`.",
-    )
-    @environment_option
-    @point_options
-    @store_options
-    @output_option()
-    def command(
-        approval_id: str, key: Path, environment: str, point: PointOptions, records: StoreOptions, output: str
-    ) -> None:
-        _vote(decision, approval_id, read_key_file(key), environment, point, records, output)
-
-
-_vote_command(
-    "approve", VoteDecision.APPROVED, "Sign approval ID; exit 3 with the reasons when the policies refuse it."
-)
-_vote_command(
-    "reject", VoteDecision.REJECTED, "Reject ID, signed; exit 3 with the reasons when the policies refuse it."
-)
-
-
-def _vote(
-    decision: VoteDecision,
-    approval_id: str,
-    key: ReviewerKey,
-    environment: str,
-    options: PointOptions,
-    records: StoreOptions,
-    output: str,
-) -> None:
-    with opened_store(records) as store:
-        approval = _approval(store, records.tenant, approval_id)
-        with decision_point(options) as point:
-            reviews = Gate(point, store, environment=environment).reviews
-            vote = reviews.sign(approval, decision=decision, key=key)
-            note(f"{key.reviewer} signs {decision} for {approval.capability}, action {approval.action_digest}")
-            moved = reviews.vote(records.tenant, approval_id, vote, decision=decision, reviewer=key.reviewer)
-    if output == "json":
-        emit_json({"approval_id": moved.approval_id, "status": str(moved.status), "votes": len(moved.votes)})
-    else:
-        click.echo(f"{cell(moved.approval_id)}  {moved.status}")
-
-
-def _approval(store: Store, tenant: str, approval_id: str) -> ApprovalRecord:
-    found = store.approval(tenant, approval_id)
-    if found is None:
-        raise InputError(
-            f"approval `{approval_id}` is not known to this tenant",
-            code="approval_unknown",
-            hint="see `gate approvals list`",
-        )
-    return found
+        _render(approval, expired)
 
 
 def _expired(approval: ApprovalRecord, now_ms: int) -> bool:
     return approval.status in _OPEN and now_ms >= approval.expires_at_ms
 
 
-def _status(approval: ApprovalRecord, now_ms: int) -> str:
-    return f"{approval.status} (its time is over)" if _expired(approval, now_ms) else str(approval.status)
+def _status(approval: ApprovalRecord, expired: bool) -> str:
+    if expired:
+        return f"{approval.status} (its time is over)"
+    escalated = approval.escalated_at_ms is not None and approval.status is ApprovalStatus.PENDING
+    return f"{approval.status} (escalated)" if escalated else str(approval.status)
 
 
-def _document(approval: ApprovalRecord, now_ms: int) -> dict[str, Any]:
+def _document(approval: ApprovalRecord, expired: bool) -> dict[str, Any]:
     names = (
         *("approval_id", "tenant_id", "run_id", "status", "status_reason", "capability", "contract_id"),
         *("requested_by", "reason", "principal_id", "agent_id", "session_id", "trace_id"),
@@ -203,17 +115,42 @@ def _document(approval: ApprovalRecord, now_ms: int) -> dict[str, Any]:
         "arguments": dict(approval.view),
         "created_at": timestamp(approval.created_at_ms),
         "expires_at": timestamp(approval.expires_at_ms),
-        "expired": _expired(approval, now_ms),
+        "expired": expired,
+        "escalated_at": None if approval.escalated_at_ms is None else timestamp(approval.escalated_at_ms),
+        "standing": _standing(approval),
         "version": approval.version,
         "votes": [_claims(vote) for vote in approval.votes],
     }
 
 
-def _render(approval: ApprovalRecord, now_ms: int) -> None:
+def _standing(approval: ApprovalRecord) -> dict[str, Any] | None:
+    """What a standing approval is for besides the action it was asked for; None for one execution."""
+    if approval.standing_terms is None:
+        return None
+    return {**approval.standing_terms, "digest": approval.standing_digest, "uses": approval.uses}
+
+
+def _standing_fields(approval: ApprovalRecord) -> list[tuple[str, str]]:
+    terms = approval.standing_terms
+    if terms is None:
+        return []
+    free = terms.get("free_arguments") or []
+    return [
+        ("stands for", f"{terms.get('max_uses')} executions, of which {approval.uses} happened"),
+        (
+            "stands in",
+            cell(f"every session of {approval.principal_id}" if terms.get("scope") == "principal" else "this session"),
+        ),
+        ("with any", ", ".join(cell(pointer) for pointer in free) or "no other arguments"),
+        ("standing digest", cell(approval.standing_digest)),
+    ]
+
+
+def _render(approval: ApprovalRecord, expired: bool) -> None:
     emit_fields(
         [
             ("approval", cell(approval.approval_id)),
-            ("status", _status(approval, now_ms)),
+            ("status", _status(approval, expired)),
             ("capability", cell(approval.capability)),
             ("reason", quoted(approval.reason)),
             ("requested by", cell(approval.requested_by)),
@@ -230,7 +167,8 @@ def _render(approval: ApprovalRecord, now_ms: int) -> None:
             ("contract digest", cell(approval.contract_digest)),
             ("created", timestamp(approval.created_at_ms)),
             ("expires", timestamp(approval.expires_at_ms)),
-            *([("ended because", quoted(approval.status_reason))] if approval.status_reason else []),
+            *_standing_fields(approval),
+            *([("last word", quoted(approval.status_reason))] if approval.status_reason else []),
         ]
     )
     click.echo("arguments" if approval.view else "arguments  none")
@@ -244,7 +182,7 @@ def _render(approval: ApprovalRecord, now_ms: int) -> None:
 
 def _leaf(leaf: Any) -> str:
     """A value is JSON and so in quotes when it is text; a digest never is."""
-    if isinstance(leaf, dict) and set(leaf) == {"value"}:
+    if isinstance(leaf, dict) and set(leaf) - {"shown"} == {"value"}:
         return quoted(leaf["value"])
     if isinstance(leaf, dict) and set(leaf) == {"digest"} and canonical.is_digest(leaf["digest"]):
         return f"not shown, {leaf['digest']}"
@@ -259,3 +197,7 @@ def _claims(vote: StoredVote) -> dict[str, str | None]:
         payload = None
     fields = payload if isinstance(payload, dict) else {}
     return {name: fields[name] if isinstance(fields.get(name), str) else None for name in _CLAIMED}
+
+
+for _command in (*ACTS, keygen, keys):
+    approvals.add_command(_command)

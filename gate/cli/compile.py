@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from gate.cli.options import PATH, option, output_option
-from gate.cli.rendering import cell, emit_json, visible
+from gate.cli.rendering import cell, emit_json
 from gate.compiler import Compiled, compile_bundle, differences, write
 from gate.compiler.link_cases import linked_cases, refers_to_cases
+from gate.documents import visible
 from gate.errors import EXIT_BUNDLE_INVALID
 from gate.release import require_checked_in
 

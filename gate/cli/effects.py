@@ -5,22 +5,24 @@ Which outcome may follow is decided in Rego; nothing here retries anything.
 
 from __future__ import annotations
 
-import getpass
 from typing import Any
 
 import click
 
+from gate.canonical import digest
 from gate.cli.options import (
     PointOptions,
     StoreOptions,
+    default_person,
     environment_option,
     option,
     output_option,
     point_options,
     store_options,
 )
-from gate.cli.rendering import cell, emit_json, emit_table, timestamp
+from gate.cli.rendering import cell, emit_fields, emit_json, emit_table, quoted, timestamp
 from gate.cli.sources import decision_point, opened_store
+from gate.cli.watching import shown, watch_options
 from gate.enforcement import Gate
 from gate.errors import InputError
 from gate.records import EffectRecord, EffectStatus, ReconcileOutcome, Store
@@ -35,15 +37,24 @@ def effects() -> None:
 
 @effects.command("list")
 @option("--status", type=click.Choice(_STORED), help="Only these, as stored.")
+@watch_options
 @store_options
 @output_option()
-def list_effects(status: str | None, records: StoreOptions, output: str) -> None:
+def list_effects(status: str | None, watch: bool, interval: float, records: StoreOptions, output: str) -> None:
     """List the tenant's side effects, last changed first."""
+    wanted = None if status is None else EffectStatus(status)
     with opened_store(records) as store:
-        wanted = None if status is None else EffectStatus(status)
-        found, now_ms = store.effects(records.tenant, status=wanted), store.now_ms()
+
+        def read() -> list[tuple[EffectRecord, EffectStatus]]:
+            now_ms = store.now_ms()
+            return [(effect, _reads_as(effect, now_ms)) for effect in store.effects(records.tenant, status=wanted)]
+
+        shown(read, lambda found: _list(found, output), watch=watch, interval=interval)
+
+
+def _list(found: list[tuple[EffectRecord, EffectStatus]], output: str) -> None:
     if output == "json":
-        emit_json({"effects": [_document(effect, now_ms) for effect in found]})
+        emit_json({"effects": [_described(effect, reads_as) for effect, reads_as in found]})
         return
     emit_table(
         ("idempotency key", "capability", "principal", "status", "lease until", "business key"),
@@ -52,20 +63,52 @@ def list_effects(status: str | None, records: StoreOptions, output: str) -> None
                 cell(effect.idempotency_key),
                 cell(effect.capability),
                 cell(effect.principal_id),
-                str(_reads_as(effect, now_ms)),
+                str(reads_as),
                 timestamp(effect.lease_expires_at_ms),
                 cell(effect.business_key),
             )
-            for effect in found
+            for effect, reads_as in found
         ],
     )
 
 
-def _default_person() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError) as exc:
-        raise click.UsageError("say who reconciles with --by") from exc
+@effects.command()
+@click.argument("key")
+@option("--capability", help="Chooses among effects with the same KEY.")
+@option("--principal", help="Chooses among effects with the same KEY.")
+@watch_options
+@store_options
+@output_option()
+def show(
+    key: str,
+    capability: str | None,
+    principal: str | None,
+    watch: bool,
+    interval: float,
+    records: StoreOptions,
+    output: str,
+) -> None:
+    """Show the side effect under idempotency key or business key KEY, with its receipt's digest."""
+
+    def draw(found: dict[str, Any]) -> None:
+        if output == "json":
+            emit_json(found)
+        else:
+            emit_fields([(name.replace("_", " "), quoted(value)) for name, value in found.items()])
+
+    with opened_store(records) as store:
+
+        def read() -> dict[str, Any]:
+            effect = _effect(store, records.tenant, key, capability=capability, principal=principal)
+            return {**_document(effect, store.now_ms()), "fencing": effect.fencing, **_receipts(effect)}
+
+        shown(read, draw, watch=watch, interval=interval)
+
+
+def _receipts(effect: EffectRecord) -> dict[str, Any]:
+    """A receipt can hold what nobody else should read: its digest tells two apart."""
+    receipts = {"receipt": effect.receipt, "late_receipt": effect.late_receipt}
+    return {name: None if value is None else digest(value) for name, value in receipts.items()}
 
 
 @effects.command()
@@ -78,7 +121,7 @@ def _default_person() -> str:
 )
 @option("--evidence", required=True, metavar="REF", help="Where the evidence can be read: an id or an address.")
 @option("--owner-fenced", is_flag=True, help="The worker is known to be dead or fenced; not_committed needs it.")
-@option("--by", default=_default_person, show_default="the user running this", help="Who found it out.")
+@option("--by", default=default_person, show_default="the user running this", help="Who found it out.")
 @option("--capability", help="Chooses among effects with the same KEY.")
 @option("--principal", help="Chooses among effects with the same KEY.")
 @environment_option
@@ -144,6 +187,10 @@ def _reads_as(effect: EffectRecord, now_ms: int) -> EffectStatus:
 
 
 def _document(effect: EffectRecord, now_ms: int) -> dict[str, Any]:
+    return _described(effect, _reads_as(effect, now_ms))
+
+
+def _described(effect: EffectRecord, reads_as: EffectStatus) -> dict[str, Any]:
     names = (
         *("tenant_id", "principal_id", "capability", "business_key", "idempotency_key"),
         *("action_digest", "run_id", "evidence_ref"),
@@ -151,7 +198,7 @@ def _document(effect: EffectRecord, now_ms: int) -> dict[str, Any]:
     return {
         **{name: getattr(effect, name) for name in names},
         "status": str(effect.status),
-        "reads_as": str(_reads_as(effect, now_ms)),
+        "reads_as": str(reads_as),
         "attempt": effect.attempt,
         "lease_expires_at": timestamp(effect.lease_expires_at_ms),
         "version": effect.version,

@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from gate.cli.options import PATH, engine_option, input_option, output_option
-from gate.cli.rendering import cell, emit_fields, emit_json, visible
+from gate.cli.rendering import cell, emit_fields, emit_json
 from gate.cli.sources import input_document, local_point
 from gate.compiler import compile_bundle
 from gate.decision import Decision
+from gate.documents import visible
 
 
 @click.command("eval")

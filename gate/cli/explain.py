@@ -8,9 +8,10 @@ from typing import Any
 import click
 
 from gate.cli.options import PATH, engine_option, input_option, output_option
-from gate.cli.rendering import cell, emit_fields, emit_json, note, visible
+from gate.cli.rendering import cell, emit_fields, emit_json, note
 from gate.cli.sources import input_document, local_point
 from gate.compiler import compile_bundle
+from gate.documents import visible
 from gate.release.explain import Explanation, ReasonExplained
 from gate.release.explain import explain as explained
 

@@ -6,6 +6,7 @@ Each has its `GATE_*` environment twin. Parses and checks what goes together; op
 from __future__ import annotations
 
 import functools
+import getpass
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -243,3 +244,11 @@ def minimum_option(function: Function) -> Function:
         metavar="BUNDLE_ID=VERSION",
         help="Refuse a bundle below this version, whoever signed it.",
     )(function)
+
+
+def default_person() -> str:
+    """The user running the command, for a `--by` that was left out. Raises `UsageError` when nobody can be told."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError) as exc:
+        raise click.UsageError("say who it is with --by") from exc

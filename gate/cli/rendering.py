@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -18,53 +17,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-# Printable by category and yet nothing to see: fillers, variation selectors, the blank Braille pattern.
-_HIDDEN = frozenset(
-    chr(code)
-    for first, last in (
-        *((0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2800, 0x2800)),
-        *((0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFFA0, 0xFFA0), (0xE0000, 0xE0FFF)),
-    )
-    for code in range(first, last + 1)
-)
-_OVERLAY = 1
-"""Canonical combining class of marks that are drawn across the letter before them."""
-_RIGHT_TO_LEFT = frozenset({"R", "AL", "AN"})
-_LEFT_TO_RIGHT = frozenset({"L", "EN"})
+from gate.documents import escaped, visible
+
 # Enough spaces to push the end of a value to where the eye takes it for a line of its own.
 _GAP = re.compile(" {3,}")
-
-
-def visible(text: str) -> str:
-    """`text` with every character escaped as `\\uXXXX` that would be hidden, reorder others or move the cursor.
-
-    Where one text runs in both directions, its right-to-left characters are escaped too: they move their neighbours.
-    """
-    if text.isascii() and text.isprintable():
-        return text
-    directions = {unicodedata.bidirectional(char) for char in text}
-    mixed = bool(directions & _RIGHT_TO_LEFT) and bool(directions & _LEFT_TO_RIGHT)
-    return "".join(char if _shown(char, mixed) else _escaped(char) for char in text)
-
-
-def _shown(char: str, mixed: bool) -> bool:
-    return (
-        char.isprintable()
-        and char not in _HIDDEN
-        and unicodedata.combining(char) != _OVERLAY
-        and not (mixed and unicodedata.bidirectional(char) in _RIGHT_TO_LEFT)
-    )
-
-
-def _escaped(char: str) -> str:
-    units = char.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
 
 
 def quoted(value: Any) -> str:
     """`value` as JSON on one line that `visible` has been over: two different values never look the same."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    return _GAP.sub(lambda gap: _escaped(" ") * len(gap.group()), visible(text))
+    return _GAP.sub(lambda gap: escaped(" ") * len(gap.group()), visible(text))
 
 
 def cell(value: str | None) -> str:

@@ -212,7 +212,13 @@ def _prepare(
     if output == "json":
         emit_json({"revision": revision, "command": command, "token_file": str(token_path(folder).absolute())})
     else:
-        emit_fields([("revision", cell(revision)), ("token_file", cell(str(token_path(folder).absolute()))), ("command", " ".join(command))])
+        emit_fields(
+            [
+                ("revision", cell(revision)),
+                ("token_file", cell(str(token_path(folder).absolute()))),
+                ("command", " ".join(command)),
+            ]
+        )
 
 
 def _tls(cert: Path | None, key: Path | None, ca: Path | None) -> Tls | None:

@@ -15,7 +15,8 @@ import click
 
 from gate import canonical
 from gate.cli.options import PATH, option, output_option
-from gate.cli.rendering import cell, emit_json, emit_table, visible
+from gate.cli.rendering import cell, emit_json, emit_table
+from gate.documents import visible
 from gate.errors import EXIT_UNDECIDED, InputError, StoreError
 from gate.records import ChainState, GateKey, PublicKey, SignedHead, Store, read_key_file
 from gate.records.dialect import locate

@@ -9,10 +9,11 @@ from xml.etree import ElementTree
 import click
 
 from gate.cli.options import PATH, engine_option, output_option
-from gate.cli.rendering import cell, emit_json, visible
+from gate.cli.rendering import cell, emit_json
 from gate.cli.sources import local_point
 from gate.compiler import compile_bundle
 from gate.compiler.link_cases import linked_cases
+from gate.documents import visible
 from gate.errors import EXIT_DENIED
 from gate.release import CaseResult, require_checked_in, run_cases
 

@@ -12,6 +12,7 @@ from typing import Any
 from gate.compiler.link_approvals import demanded, link_approvals
 from gate.compiler.link_controls import link_predicates
 from gate.compiler.link_governance import link_governance
+from gate.compiler.link_limits import link_limits
 from gate.compiler.link_runtime_controls import link_runtime_controls
 from gate.compiler.literal import CompileError, package_name
 from gate.compiler.positions import BUNDLE, CATALOG, POLICY, at
@@ -158,6 +159,7 @@ _CHECKS: tuple[Callable[[Bundle], Iterator[Problem]], ...] = (
     link_approvals,
     _redaction_names_capabilities,
     link_predicates,
+    link_limits,
     link_governance,
     link_runtime_controls,
 )

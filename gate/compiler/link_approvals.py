@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gate.compiler.link_contracts import link_contract, link_names
+from gate.compiler.names import folded
 from gate.compiler.positions import APPROVALS, BUNDLE, CATALOG, POLICY, REVIEWERS, at, listed_at
 from gate.documents import EVERY, ApprovalContract, Bundle, Document
 from gate.documents import pointer_of as pointer
@@ -18,6 +20,7 @@ def link_approvals(bundle: Bundle) -> Iterator[Problem]:
     yield from _approvals_match_policy(bundle)
     yield from _contracts_are_current(bundle)
     yield from _reviewers_are_distinct(bundle)
+    yield from link_names(bundle)
 
 
 def demanded(bundle: Bundle, name: str) -> bool:
@@ -138,6 +141,7 @@ def _contract(
                 f"see {at(bundle.documents[POLICY], 'policy', 'capabilities', contract.capability, 'decision')}",
             )
     yield from _contract_reviewers(bundle, document, here, contract)
+    yield from link_contract(bundle, document, here, contract)
 
 
 def _contract_reviewers(
@@ -151,8 +155,8 @@ def _contract_reviewers(
                 f"no reviewer holds role `{role}`",
                 f"give the role to somebody at {listed_at(bundle, REVIEWERS, 'reviewers')}",
             )
-    # One person is one vote, whatever the number of ids: names are folded as the policies fold them.
-    humans = {r.human.strip().lower() for r in bundle.reviewers if set(r.roles) & set(contract.required_reviewers)}
+    # One person is one vote, whatever the number of ids.
+    humans = {folded(r.human) for r in bundle.reviewers if set(r.roles) & set(contract.required_reviewers)}
     if humans and contract.quorum > len(humans):
         yield document.problem(
             pointer(*here, "quorum"),

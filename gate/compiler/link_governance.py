@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 from gate.compiler.link_cases import CONTROLS, named_controls, observed
 from gate.compiler.link_history import deprecated_rules_are_gone, lineage_leads_here
+from gate.compiler.names import folded
 from gate.compiler.positions import at
 from gate.documents import AgentIdentity, Bundle
 from gate.documents import pointer_of as pointer
@@ -107,7 +108,7 @@ def _principal_problem(bundle: Bundle, agent: AgentIdentity, what: str, other: s
 
 
 def _same(one: str, other: str) -> bool:
-    return one.strip().lower() == other.strip().lower()
+    return folded(one) == folded(other)
 
 
 def _roles_are_held(bundle: Bundle) -> Iterator[Problem]:

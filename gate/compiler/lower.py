@@ -11,8 +11,10 @@ from typing import Any
 
 from gate.canonical import digest
 from gate.compiler.literal import package_name
+from gate.compiler.lower_contracts import contract_entry
 from gate.compiler.lower_controls import LoweredPredicates, lower_predicates
 from gate.compiler.lower_governance import envelope_extras, governance_modules
+from gate.compiler.lower_limits import counted_by, lower_limits
 from gate.compiler.lower_runtime_controls import lower_runtime_controls
 from gate.compiler.model import (
     CHECKPOINTS,
@@ -27,7 +29,7 @@ from gate.compiler.model import (
     StatedRule,
 )
 from gate.compiler.positions import APPROVALS, BUNDLE, CATALOG, POLICY, REVIEWERS
-from gate.documents import ApprovalContract, Bundle, Capability, Reviewer
+from gate.documents import Bundle, Capability, Reviewer
 from gate.documents import pointer_of as pointer
 
 MAX_RULES_PER_FILE = 250
@@ -61,6 +63,8 @@ def lower(bundle: Bundle) -> CompiledBundle:
         modules += _split("checkpoints.rego", "Control checkpoints", list(predicates.controls))
     if predicates.operands:
         modules += _split("operands.rego", "Values the predicates look at", list(predicates.operands))
+    if limits := list(lower_limits(bundle)):
+        modules += _split("limits.rego", "Limits and budgets", limits)
     if bundle.runtime_controls is not None:
         modules += _split("runtime_controls.rego", "Runtime controls", list(lower_runtime_controls(bundle)))
     return CompiledBundle(package=package_name(bundle.name), modules=tuple(modules))
@@ -186,7 +190,7 @@ def _catalog(bundle: Bundle) -> Iterator[Item]:
         yield Constant(
             name="catalog",
             key=name,
-            value=_catalog_entry(capability),
+            value={**_catalog_entry(capability), **counted_by(bundle, name)},
             title=f"Capability {name}",
             source=_source(CATALOG, "capabilities", name),
         )
@@ -212,30 +216,6 @@ def _contracts(bundle: Bundle) -> Iterator[Item]:
             title=f"Approval of {contract.capability}",
             source=_source(APPROVALS, "approval_contracts", index),
         )
-
-
-def contract_entry(contract: ApprovalContract) -> dict[str, Any]:
-    """The compiled form of a contract, with the digest that a reviewer signs."""
-    entry: dict[str, Any] = {
-        "contract_id": contract.contract_id,
-        "capability": contract.capability,
-        "risk_tier": contract.risk_tier,
-        "bundle_version": contract.bundle_version,
-        "release_identity": contract.release_identity,
-        "required_reviewers": list(contract.required_reviewers),
-        "quorum": contract.quorum,
-        "request_fields": list(contract.request_fields),
-        "allowed_decisions": list(contract.allowed_decisions),
-        "runtime_controls": {
-            "pause_allowed": contract.pause_allowed,
-            "max_wait_seconds": contract.max_wait_seconds,
-            "on_expiry": contract.on_expiry,
-        },
-        "on_reject": contract.on_reject,
-        # Only when stated: a contract that keeps nothing keeps its digest.
-        **({"audit_fields": list(contract.audit_fields)} if contract.audit_fields else {}),
-    }
-    return {**entry, "contract_digest": digest(entry)}
 
 
 def _reviewers(bundle: Bundle) -> Iterator[Item]:

@@ -56,7 +56,8 @@ BUILTINS = frozenset(
             "internal.member_2",
             "internal.member_3",
         ),
-        *("array.concat", "concat", "count", "lower", "min", "sort", "startswith", "trim_space", "union"),
+        *("array.concat", "concat", "count", "lower", "min", "plus", "replace", "sort"),
+        *("startswith", "trim_space", "union"),
         *(
             "is_array",
             "is_boolean",

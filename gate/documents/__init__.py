@@ -13,9 +13,11 @@ from gate.documents.models import (
     BundleMeta,
     Capability,
     CapabilityPolicy,
+    EscalationTerms,
     PolicyDocument,
     Reviewer,
     ReviewerKey,
+    StandingTerms,
 )
 from gate.documents.resources import policies_dir, schema, schemas_dir
 from gate.documents.runtime_controls import (
@@ -31,6 +33,7 @@ from gate.documents.runtime_controls import (
 from gate.documents.schema_check import schema_problems
 from gate.documents.strict_schema import strict_validator
 from gate.documents.timestamps import parse_rfc3339_ms
+from gate.documents.visible import escaped, look_alikes, visible
 from gate.documents.yaml_source import load
 
 __all__ = [
@@ -49,6 +52,7 @@ __all__ = [
     "ControlsPolicy",
     "DelegatedAuthorizationPolicy",
     "Document",
+    "EscalationTerms",
     "McpControls",
     "OrchestrationControls",
     "Place",
@@ -59,12 +63,15 @@ __all__ = [
     "RuntimeControls",
     "SandboxControls",
     "SessionControls",
+    "StandingTerms",
     "VerifierControls",
     "argument_schema_problems",
     "argument_validator",
+    "escaped",
     "load",
     "load_bundle",
     "load_cases",
+    "look_alikes",
     "parse_rfc3339_ms",
     "pointer_of",
     "policies_dir",
@@ -73,4 +80,5 @@ __all__ = [
     "schemas_dir",
     "strict_validator",
     "tokens_of",
+    "visible",
 ]

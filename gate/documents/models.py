@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gate.documents.governance import Ancestor
+from gate.documents.limits import Limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +62,9 @@ class PolicyDocument:
     allow_kinds: tuple[str, ...]
     """Kinds of memory that may be written; none when the policy has no `memory_write`."""
     allow_network_access: tuple[str, ...]
+    limits: tuple[Limit, ...] = ()
+    run_budget: int | None = None
+    """How many effects one run may have; None when the policy sets no budget."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +97,29 @@ class Capability:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StandingTerms:
+    """`standing` of a contract: an approval that is good for more than one execution."""
+
+    max_uses: int
+    valid_seconds: int
+    """Life of the request and of the approval it yields."""
+    scope: str
+    """`session` or `principal`."""
+    free_arguments: tuple[str, ...] = ()
+    """JSON pointers of arguments that may differ between executions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EscalationTerms:
+    """Who may decide too when a request stays undecided, and from when on."""
+
+    role: str
+    """`approvals.default_reviewer`."""
+    after_ms: int
+    """Milliseconds after the request: `approvals.escalation_sla_minutes`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalContract:
     """One of `approval_contracts`: where reasoning stops for a human."""
 
@@ -102,7 +129,7 @@ class ApprovalContract:
     bundle_version: str
     release_identity: str
     required_reviewers: tuple[str, ...]
-    """Roles, any of which may approve."""
+    """Roles, any of which may approve; every one of which must with `all_roles`."""
     quorum: int
     """Number of distinct humans that must approve."""
     request_fields: tuple[str, ...]
@@ -115,6 +142,19 @@ class ApprovalContract:
     """`stop_run` or `continue_without`."""
     audit_fields: tuple[str, ...] = ()
     """What the audit of a decision keeps of the approval."""
+    all_roles: bool = False
+    """One vote of each required role, each by another human."""
+    delegation: bool = False
+    """A reviewer may hand his vote to a delegate."""
+    withdrawal_roles: tuple[str, ...] | None = None
+    """Roles that may cancel and revoke; None when they are the required ones."""
+    requester_may_cancel: bool = False
+    while_pending: str = "keep_running"
+    """`keep_running` or `pause_run`."""
+    escalation: EscalationTerms | None = None
+    """None when only the required roles may ever decide."""
+    standing: StandingTerms | None = None
+    """None when every approval is for one execution."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

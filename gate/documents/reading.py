@@ -10,15 +10,18 @@ import base64
 from typing import Any
 
 from gate.documents import governance
+from gate.documents import limits as limits_of
 from gate.documents.document import Document, pointer_of
 from gate.documents.models import (
     ApprovalContract,
     BundleMeta,
     Capability,
     CapabilityPolicy,
+    EscalationTerms,
     PolicyDocument,
     Reviewer,
     ReviewerKey,
+    StandingTerms,
 )
 from gate.documents.timestamps import parse_rfc3339_ms
 from gate.documents.wording import quoted
@@ -59,6 +62,8 @@ def policy(document: Document) -> PolicyDocument:
         },
         allow_kinds=tuple(root.get("memory_write", {}).get("allow_kinds", ())),
         allow_network_access=tuple(root["execution"]["allow_network_access"]),
+        limits=limits_of.limits(root),
+        run_budget=limits_of.run_budget(root),
     )
 
 
@@ -112,7 +117,7 @@ def _undefaulted(
         ("required_reviewers", entry, here, "default_reviewer"),
         ("max_wait_seconds", entry["runtime_controls"], (*here, "runtime_controls"), "escalation_sla_minutes"),
     )
-    return [
+    problems = [
         document.problem(
             pointer_of(*at),
             "missing_key",
@@ -123,19 +128,31 @@ def _undefaulted(
         for name, stated, at, default in wanted
         if name not in stated
     ]
+    if entry["runtime_controls"].get("escalation", "none") != "none":
+        problems.append(
+            document.problem(
+                pointer_of(*here, "runtime_controls", "escalation"),
+                "missing_key",
+                "approvals.default_reviewer is required",
+                f"contract {quoted(entry['contract_id'])} escalates to nobody and at no time",
+            )
+        )
+    return problems
 
 
 def _contract(entry: dict[str, Any], defaults: governance.ApprovalPolicy | None) -> ApprovalContract:
     runtime = entry["runtime_controls"]
     role, wait = (None, None) if defaults is None else (defaults.default_reviewer, defaults.max_wait_seconds)
+    roles, all_roles = tuple(entry.get("required_reviewers", (role,))), entry.get("all_roles", False)
+    withdrawal = entry.get("withdrawal", {})
     return ApprovalContract(
         contract_id=entry["contract_id"],
         capability=entry["capability"],
         risk_tier=entry["risk_tier"],
         bundle_version=entry["bundle_version"],
         release_identity=entry["release_identity"],
-        required_reviewers=tuple(entry.get("required_reviewers", (role,))),
-        quorum=entry.get("quorum", 1),
+        required_reviewers=roles,
+        quorum=entry.get("quorum", len(roles) if all_roles else 1),
         request_fields=tuple(entry["request_fields"]),
         allowed_decisions=tuple(entry["allowed_decisions"]),
         pause_allowed=runtime["pause_allowed"],
@@ -143,6 +160,30 @@ def _contract(entry: dict[str, Any], defaults: governance.ApprovalPolicy | None)
         on_expiry=runtime["on_expiry"],
         on_reject=entry["on_reject"],
         audit_fields=tuple(entry.get("audit_fields", ())),
+        all_roles=all_roles,
+        delegation=entry.get("delegation", False),
+        withdrawal_roles=tuple(withdrawal["roles"]) if "roles" in withdrawal else None,
+        requester_may_cancel=withdrawal.get("requester_may_cancel", False),
+        while_pending=runtime.get("while_pending", "keep_running"),
+        escalation=_escalation(runtime.get("escalation", "none"), defaults),
+        standing=_standing(entry.get("standing")),
+    )
+
+
+def _escalation(word: str, defaults: governance.ApprovalPolicy | None) -> EscalationTerms | None:
+    if word == "none" or defaults is None:
+        return None
+    return EscalationTerms(role=defaults.default_reviewer, after_ms=defaults.max_wait_seconds * 1000)
+
+
+def _standing(entry: dict[str, Any] | None) -> StandingTerms | None:
+    if entry is None:
+        return None
+    return StandingTerms(
+        max_uses=entry["max_uses"],
+        valid_seconds=entry["valid_seconds"],
+        scope=entry["scope"],
+        free_arguments=tuple(entry.get("free_arguments", ())),
     )
 
 

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from gate.enforcement.async_gate import AsyncGate
 from gate.enforcement.gate import Gate
-from gate.enforcement.outcome import AlreadyCommitted, EffectNotStarted, EffectOutcomeUnknown
+from gate.enforcement.outcome import AlreadyCommitted, CallRefused, EffectNotStarted, EffectOutcomeUnknown
 from gate.enforcement.review import Reviews
 from gate.enforcement.tool_call import ToolCall
+from gate.enforcement.verify import VerifiedCall
 
-__all__ = ["AlreadyCommitted", "EffectNotStarted", "EffectOutcomeUnknown", "Gate", "Reviews", "ToolCall"]
+__all__ = [
+    "AlreadyCommitted",
+    "AsyncGate",
+    "CallRefused",
+    "EffectNotStarted",
+    "EffectOutcomeUnknown",
+    "Gate",
+    "Reviews",
+    "ToolCall",
+    "VerifiedCall",
+]

@@ -20,6 +20,7 @@ from gate.canonical import canonical_bytes, parse
 from gate.compiler.model import CHECKPOINTS
 from gate.decision import ActionBlocked, Decision
 from gate.enforcement.asking import ask, refusal
+from gate.enforcement.call_token import token_of
 from gate.enforcement.deadline import run_with_deadline
 from gate.enforcement.obligations import ENDED, MAX_ROUNDS, refuse_unknown, undischarged
 from gate.enforcement.outcome import AlreadyCommitted, EffectNotStarted, EffectOutcomeUnknown
@@ -27,10 +28,11 @@ from gate.enforcement.redaction import redacted
 from gate.enforcement.review import Reviews
 from gate.enforcement.tool_call import CallRunner, ToolCall
 from gate.enforcement.tracing import Tracer
+from gate.enforcement.verify import CallVerifier, VerifiedCall
 from gate.errors import EvidenceError, GateError, InputError
-from gate.evidence import ABSENT, Call, EvidenceBuilder, Identity, Run, require_text
+from gate.evidence import ABSENT, Call, EvidenceBuilder, Identity, Prepared, Run, require_text
 from gate.pdp import DecisionPoint, Facts
-from gate.records import EffectStatus, RunRecord, RunStatus, Store
+from gate.records import Claimed, EffectStatus, GateKey, PublicKey, RunRecord, RunStatus, Store
 from gate.trace import NullSink, TraceSink
 
 Tool = Callable[..., Any]
@@ -56,7 +58,8 @@ class Gate:
     """The policy enforcement point of one deployment.
 
     `environment` names the deployment and is signed into every approval. `clock_ms` is the gate's clock in
-    milliseconds; expiry of approvals is compared with the database's clock besides.
+    milliseconds; expiry of approvals is compared with the database's clock besides. `call_key` signs what the executor
+    hands to tools that verify their calls; `call_keys` are the public keys such a tool accepts, by key id.
     """
 
     def __init__(
@@ -67,13 +70,23 @@ class Gate:
         environment: str,
         trace: TraceSink | None = None,
         clock_ms: Callable[[], int] = system_clock_ms,
+        call_key: GateKey | None = None,
+        call_keys: Mapping[str, PublicKey] | None = None,
     ) -> None:
         self._point = point
         self._store = store
         self._tracer = Tracer(trace or NullSink(), clock_ms)
         self._clock_ms = clock_ms
         self._evidence = EvidenceBuilder(store=store, environment=environment)
-        self._runner = CallRunner(point=point, store=store, evidence=self._evidence, clock_ms=clock_ms, owner=_owner)
+        self._runner = CallRunner(
+            point=point,
+            store=store,
+            evidence=self._evidence,
+            clock_ms=clock_ms,
+            owner=_owner,
+            sign=None if call_key is None else functools.partial(_signed, call_key, environment, clock_ms),
+        )
+        self._verifier = CallVerifier(store=store, environment=environment, keys=dict(call_keys or {}))
         self.reviews = Reviews(
             point=point,
             store=store,
@@ -263,6 +276,15 @@ class Gate:
 
         return decorate
 
+    def verify_call(
+        self, token: object, *, tenant_id: str, capability: str, arguments: Any = ABSENT, tool: str = "tool"
+    ) -> VerifiedCall:
+        """In the tool's own process, before it starts: refuses what did not come through the executor.
+
+        Asks no decision point; see `gate.enforcement.verify`. Raises `CallRefused`, `StoreError`.
+        """
+        return self._verifier.verify(token, tenant_id=tenant_id, capability=capability, arguments=arguments, tool=tool)
+
     def _settle(self, run: Run, call: ToolCall, status: EffectStatus) -> None:
         try:
             self._runner.settle(call, status)
@@ -283,6 +305,10 @@ def _status_after(error: BaseException, call: ToolCall) -> EffectStatus:
     if call.completed:
         return EffectStatus.COMMITTED
     return EffectStatus.FAILED_BEFORE_EFFECT if isinstance(error, EffectNotStarted) else EffectStatus.UNKNOWN
+
+
+def _signed(key: GateKey, environment: str, clock_ms: Callable[[], int], claimed: Claimed, prepared: Prepared) -> str:
+    return token_of(claimed, prepared, key=key, environment=environment, issued_at_ms=clock_ms())
 
 
 def _owner() -> str:

@@ -75,6 +75,19 @@ def ended_by(decision: Decision) -> RunStatus | None:
     return RunStatus(obligation["status"])
 
 
+def resumes(decision: Decision, approval_id: str) -> bool:
+    """True when the decision lets the run go on that waited for this approval.
+
+    Raises `EvidenceError` (`obligation_undischarged`) for an obligation about another approval.
+    """
+    obligation = decision.obligation("resume_run")
+    if obligation is None:
+        return False
+    if obligation.get("approval_id") != approval_id:
+        raise undischarged()
+    return True
+
+
 def end_run(store: Store, run: RunRecord | None, decision: Decision, *, reason: str) -> None:
     """Ends `run` as an `end_run` obligation says; harmless without one, or when it has ended already.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from gate.decision import ActionBlocked, Decision
-from gate.errors import GateError
+from gate.errors import EXIT_DENIED, GateError
 
 
 class EffectNotStarted(GateError):
@@ -31,3 +31,10 @@ class AlreadyCommitted(ActionBlocked):
     def __init__(self, decision: Decision, receipt: Any) -> None:
         super().__init__(decision)
         self.receipt = receipt
+
+
+class CallRefused(GateError):
+    """Raised in the tool's own process: the call did not come through the executor as it must. Nothing may start."""
+
+    code = "call_refused"
+    exit_code = EXIT_DENIED

@@ -1,31 +1,25 @@
 """What people do: vote on an approval, reconcile an effect. Decided in Rego, applied by compare-and-set.
 
 Nothing here knows who may review or which outcome may follow; it gathers the vote or the evidence, asks, and moves the
-record exactly as the decision's obligations say.
+record exactly as the decision's obligations say. What takes an approval back is in `gate.enforcement.moves`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import TypeVar
 
 from gate.decision import ActionBlocked
-from gate.enforcement.asking import Answer, ask, refusal
-from gate.enforcement.obligations import ended_by, obliged_to_move, refuse_unknown, undischarged
-from gate.enforcement.tracing import Tracer
-from gate.errors import ConflictError, EvidenceError, InputError
-from gate.evidence import EvidenceBuilder, Identity, Run
-from gate.pdp import DecisionPoint
+from gate.enforcement.asking import ask, refusal
+from gate.enforcement.moves import Moves
+from gate.enforcement.obligations import undischarged
+from gate.errors import ConflictError, InputError
+from gate.evidence import Identity, Run
 from gate.records import (
     ApprovalRecord,
-    ApprovalStatus,
     EffectRecord,
     EffectStatus,
     ReconcileOutcome,
     ReviewerKey,
-    Store,
     StoredVote,
     VoteDecision,
     VotePayload,
@@ -33,27 +27,26 @@ from gate.records import (
 )
 from gate.records.model import RECONCILED
 
-_Status = TypeVar("_Status", bound=StrEnum)
-
-_DISCHARGED_BY_MOVING = frozenset({"move_approval", "move_effect", "end_run"})
-_TRANSITIONS = {VoteDecision.APPROVED: "approve", VoteDecision.REJECTED: "reject"}
+_TRANSITIONS = {
+    VoteDecision.APPROVED: "approve",
+    VoteDecision.REJECTED: "reject",
+    VoteDecision.DELEGATED: "delegate",
+    VoteDecision.CANCELLED: "cancel",
+    VoteDecision.REVOKED: "revoke",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reviews:
+class Reviews(Moves):
     """Votes and reconciliations of one gate."""
 
-    point: DecisionPoint
-    store: Store
-    evidence: EvidenceBuilder
-    clock_ms: Callable[[], int]
-    environment: str
-    tracer: Tracer
+    def sign(
+        self, approval: ApprovalRecord, *, decision: str, key: ReviewerKey, delegate_to: str | None = None
+    ) -> StoredVote:
+        """A reviewer's signed word; runs where the reviewer's key is, never beside the agent.
 
-    def sign(self, approval: ApprovalRecord, *, decision: str, key: ReviewerKey) -> StoredVote:
-        """A reviewer's signed vote; runs where the reviewer's key is, never beside the agent.
-
-        Raises `InputError` for a decision word that is neither approved nor rejected.
+        `decision` is approved, rejected, delegated (with `delegate_to`, a reviewer's id), cancelled or revoked. Raises
+        `InputError` for another word, and for a delegate where there must be none or none where there must be one.
         """
         return sign(
             VotePayload(
@@ -67,48 +60,24 @@ class Reviews:
                 key_id=key.key_id,
                 issued_at_ms=self.clock_ms(),
                 expires_at_ms=approval.expires_at_ms,
+                standing_digest=approval.standing_digest,
+                delegate_to=delegate_to,
             ),
             key.private_key,
         )
 
     def vote(
-        self, tenant_id: str, approval_id: str, vote: StoredVote, *, decision: str, reviewer: str
+        self, tenant_id: str, approval_id: str, vote: StoredVote, *, decision: str, reviewer: str, reason: str = ""
     ) -> ApprovalRecord:
-        """Hands in a signed vote; returns the approval as it now is.
+        """Hands in a signed word; returns the approval as it now is. `reason`: the reviewer's own words, unsigned.
 
-        Raises `ActionBlocked` when the policies refuse the vote, `InputError` for an unknown approval or decision word,
+        Raises `ActionBlocked` when the policies refuse it, `InputError` for an unknown approval or decision word,
         `ConflictError` when somebody else changed the approval first. A rejection that stops the run does so in the
         same transaction.
         """
-        approval = self.store.approval(tenant_id, approval_id)
-        if approval is None:
-            raise InputError(f"approval `{approval_id!a}` is not known", code="approval_unknown")
-        transition = _TRANSITIONS[_decision(decision)]
-        person = _person(
-            approval.agent_id, approval.session_id, approval.run_id, approval.trace_id, tenant_id, reviewer
-        )
-        answer = ask(
-            self.point,
-            approval.agent_id,
-            lambda facts: self.evidence.approval_transition(
-                approval, person, vote, transition=transition, now_ms=self.clock_ms(), facts=facts
-            ),
-        )
-        subject = {"approval_id": approval.approval_id, "version": approval.version}
-        to_status = self._enforce(person, answer, "move_approval", ApprovalStatus, subject)
-        try:
-            ends_run = ended_by(answer.decision)
-        except EvidenceError as exc:
-            raise ActionBlocked(refusal(exc, answer.prepared)) from exc
-        return self.store.add_vote(
-            tenant_id,
-            approval_id,
-            expected_version=approval.version,
-            vote=vote,
-            to_status=to_status,
-            reason=f"{decision} by {reviewer}",
-            ends_run=ends_run,
-        )
+        word = _decision(decision)
+        said = f"{word} by {reviewer}" + (f": {reason}" if reason else "")
+        return self._signed(tenant_id, approval_id, vote, _TRANSITIONS[word], reason=said, who=reviewer)
 
     def reconcile(
         self,
@@ -152,7 +121,7 @@ class Reviews:
                 facts=facts,
             ),
         )
-        to_status = self._enforce(person, answer, "move_effect", EffectStatus, {"version": effect.version})
+        to_status = self.enforce(person, answer, "move_effect", EffectStatus, {"version": effect.version})
         if outcome not in set(ReconcileOutcome) or RECONCILED[ReconcileOutcome(outcome)] is not to_status:
             error = undischarged()
             raise ActionBlocked(refusal(error, answer.prepared)) from error
@@ -167,20 +136,6 @@ class Reviews:
             reconciled_by=reconciled_by,
             receipt=receipt,
         )
-
-    def _enforce(
-        self, person: Run, answer: Answer, kind: str, statuses: type[_Status], subject: Mapping[str, object]
-    ) -> _Status:
-        """The state that an allowed transition moves to; raises `ActionBlocked` unless it can be carried out."""
-        decision = self.tracer.decision(person, answer.decision).enforce()
-        try:
-            refuse_unknown(decision, _DISCHARGED_BY_MOVING)
-            to = obliged_to_move(decision, kind, subject=subject)
-            if to not in set(statuses):
-                raise undischarged()
-        except EvidenceError as exc:
-            raise ActionBlocked(refusal(exc, answer.prepared)) from exc
-        return statuses(to)
 
     def _recorded(self, effect: EffectRecord) -> EffectRecord:
         """The effect as the records have it now: what the caller holds is no evidence."""
@@ -201,7 +156,9 @@ def _decision(word: str) -> VoteDecision:
     try:
         return VoteDecision(word)
     except ValueError as exc:
-        raise InputError("a vote is approved or rejected", code="vote_decision_unknown") from exc
+        raise InputError(
+            "a vote is approved or rejected, delegated, cancelled or revoked", code="vote_decision_unknown"
+        ) from exc
 
 
 def _person(agent_id: str, session_id: str, run_id: str, trace_id: str, tenant_id: str, who: str) -> Run:

@@ -8,6 +8,8 @@ effect and approval in one transaction; 5 the caller runs the tool with a fresh 
 from __future__ import annotations
 
 import logging
+import random
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,31 +17,41 @@ from typing import Any
 from gate.canonical import canonical_bytes, parse
 from gate.decision import ActionBlocked, Decision, Verdict
 from gate.enforcement.asking import Answer, ask, refusal
-from gate.enforcement.obligations import MAX_ROUNDS, end_run, refuse_unclaimed, refuse_unknown, undischarged
+from gate.enforcement.obligations import end_run, refuse_unclaimed, refuse_unknown, undischarged
 from gate.enforcement.outcome import AlreadyCommitted
 from gate.enforcement.redaction import redacted
-from gate.errors import ConflictError, EvidenceError
-from gate.evidence import Call, EvidenceBuilder, Prepared, Run, redacted_view
+from gate.errors import ConflictError, EvidenceError, InputError
+from gate.evidence import Action, Call, EvidenceBuilder, Prepared, Run, redacted_view
 from gate.pdp import DecisionPoint
-from gate.records import ApprovalRequest, Claim, Claimed, EffectStatus, Store
+from gate.records import ApprovalRequest, Claim, Claimed, CounterUse, EffectStatus, Store
+
+Signer = Callable[[Claimed, Prepared], str]
 
 _logger = logging.getLogger(__name__)
 
 LEASE_MARGIN_MS = 5_000
 """What a lease lasts beyond the tool's own deadline, in ms: time to settle."""
 
+CLAIM_ROUNDS = 8
+"""How often a call is decided before it is given up because records that it counts on keep changing."""
+
 # `redact` is carried out before either, and the call decided again.
 _DISCHARGED_BY_CLAIM = frozenset({"consume_approval", "claim_effect", "redact"})
-_DISCHARGED_BY_STOPPING = frozenset({"request_approval", "return_receipt", "reconcile", "end_run", "redact"})
+_DISCHARGED_BY_STOPPING = frozenset(
+    {"request_approval", "return_receipt", "reconcile", "end_run", "pause_run", "redact"}
+)
 
 
 class ToolCall:
     """An allowed call. The body of the `with` statement uses `arguments` and hands its receipt to `complete`."""
 
-    def __init__(self, *, decision: Decision, prepared: Prepared, claimed: Claimed | None) -> None:
+    def __init__(
+        self, *, decision: Decision, prepared: Prepared, claimed: Claimed | None, sign: Signer | None = None
+    ) -> None:
         self.decision = decision
         self._prepared = prepared
         self._claimed = claimed
+        self._sign = sign
         self._receipt: Any = None
         self._completed = False
 
@@ -53,6 +65,21 @@ class ToolCall:
     def claimed(self) -> Claimed | None:
         """The claim on the effect; None for a call that claims nothing."""
         return self._claimed
+
+    @property
+    def token(self) -> str:
+        """What `gate.verify_call` in the tool's own process wants to see; good for one start of this very call.
+
+        Raises `InputError`: `call_not_claimed` for a call that claims nothing, `call_key_missing` when the gate has
+        no key to sign with.
+        """
+        if self._claimed is None:
+            raise InputError("a call that claims no effect has no token", code="call_not_claimed")
+        if self._sign is None:
+            raise InputError(
+                "this gate has no key to sign calls with", code="call_key_missing", hint="open it with `call_key`"
+            )
+        return self._sign(self._claimed, self._prepared)
 
     @property
     def timeout_seconds(self) -> int:
@@ -90,10 +117,13 @@ class CallRunner:
     evidence: EvidenceBuilder
     clock_ms: Callable[[], int]
     owner: Callable[[], str]
+    sign: Signer | None = None
+    """Signs the tokens of claimed calls; None when tools do not verify."""
 
     def enter(self, run: Run, call: Call) -> ToolCall:
         """Steps 1 to 4. Raises `ActionBlocked` unless the call may run now, `AlreadyCommitted` when it already did."""
-        for _ in range(MAX_ROUNDS):
+        contended = 0
+        for _ in range(CLAIM_ROUNDS):
             answer = self.ask(run, call)
             blanked = self._redacted(call, answer)
             if blanked is not call:
@@ -109,10 +139,13 @@ class CallRunner:
                 claimed = self._claim(run, call, answer.decision, prepared)
             except ConflictError as exc:
                 _logger.info("claim met a changed record (%s); deciding again", exc.code)
+                contended += 1
+                # Apart at random, or those who met at a counter meet there again.
+                time.sleep(random.uniform(0, 0.002 * 2**contended))  # noqa: S311 - not a secret
                 continue
             except EvidenceError as exc:
                 raise ActionBlocked(refusal(exc, prepared)) from exc
-            return ToolCall(decision=answer.decision, prepared=prepared, claimed=claimed)
+            return ToolCall(decision=answer.decision, prepared=prepared, claimed=claimed, sign=self.sign)
         error = ConflictError(
             "the records kept changing while the call was decided",
             code="claim_contended",
@@ -201,8 +234,14 @@ class CallRunner:
             bundle_version=facts.bundle["version"],
             release_identity=facts.bundle["release_identity"],
             view=redacted_view(action, list(facts.show_arguments.get(call.capability, []))),
+            **_standing_of(action, facts.contracts.get(call.capability, {})),
         )
-        return self.store.request_approval(request, max_wait_ms=obligation["max_wait_seconds"] * 1000).approval_id
+        asked = self.store.request_approval(
+            request,
+            max_wait_ms=obligation["max_wait_seconds"] * 1000,
+            pauses_run=decision.obligation("pause_run") is not None,
+        )
+        return asked.approval_id
 
     def _claim(self, run: Run, call: Call, decision: Decision, prepared: Prepared) -> Claimed | None:
         """Step 4. None only for a call whose decision asks for no claim and consumes nothing."""
@@ -235,6 +274,8 @@ class CallRunner:
                 owner=self.owner(),
                 lease_ms=claim["lease_seconds"] * 1000 + LEASE_MARGIN_MS,
                 effect_version=None if prepared.effect is None else prepared.effect.version,
+                counters=_counters_of(claim, prepared),
+                intent_digest=action.intent_digest,
                 **_approval_of(consume),
             )
         )
@@ -245,4 +286,28 @@ def _approval_of(consume: Mapping[str, Any] | None) -> dict[str, Any]:
         return {}
     if consume["approval_id"] is None or consume["version"] is None:
         raise undischarged()
-    return {"approval_id": consume["approval_id"], "approval_version": consume["version"]}
+    claimed = {"approval_id": consume["approval_id"], "approval_version": consume["version"]}
+    if "standing_digest" not in consume:
+        return claimed
+    if not isinstance(consume["standing_digest"], str) or type(consume.get("max_uses")) is not int:
+        raise undischarged()
+    return {**claimed, "standing_digest": consume["standing_digest"], "max_uses": consume["max_uses"]}
+
+
+def _standing_of(action: Action, contract: Mapping[str, Any]) -> dict[str, Any]:
+    """What the reviewer is asked for besides this one execution, as the served contract has it."""
+    if action.standing_digest is None:
+        return {}
+    return {"standing_digest": action.standing_digest, "standing_terms": contract["standing"]}
+
+
+def _counters_of(claim: Mapping[str, Any], prepared: Prepared) -> tuple[CounterUse, ...]:
+    """What the claim counts; one use for each limit that the served catalog has the capability counted by."""
+    entry = prepared.facts.capabilities.get(prepared.document["request"]["capability"], {})
+    uses = claim.get("counters", [])
+    if not isinstance(uses, list) or len(uses) != len(entry.get("counted_by", ())):
+        raise undischarged()
+    try:
+        return tuple(CounterUse(**use) for use in uses)
+    except TypeError as exc:
+        raise undischarged() from exc

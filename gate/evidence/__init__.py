@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gate.evidence.action import Action, redacted_view
+from gate.evidence.action import Action, arguments_digest, redacted_view
 from gate.evidence.builder import EvidenceBuilder, Prepared
 from gate.evidence.host import ABSENT, Call, Identity, Run, require_text
 
@@ -14,6 +14,7 @@ __all__ = [
     "Identity",
     "Prepared",
     "Run",
+    "arguments_digest",
     "redacted_view",
     "require_text",
 ]

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from gate.canonical import canonical_bytes, digest, digest_bytes, parse
-from gate.documents import argument_validator, pointer_of, tokens_of
+from gate.documents import argument_validator, pointer_of, tokens_of, visible
 from gate.evidence.host import ABSENT, Call, Run
 
 MISSING = object()
@@ -33,6 +33,8 @@ class Action:
     """
     intent_digest: str | None
     """The action without idempotency key and bundle version: what a rejection is remembered by."""
+    standing_digest: str | None
+    """The intent without what the contract lets vary: what a standing approval is for. None without such a contract."""
     business_key: str | None
     """Digest of the identifying arguments: two calls with the same one are the same effect."""
     arguments_valid: bool
@@ -44,18 +46,26 @@ class Action:
         return None if self.argument_bytes is None else parse(self.argument_bytes)
 
 
-def freeze(run: Run, call: Call, *, bundle: Mapping[str, Any] | None, capability: Mapping[str, Any] | None) -> Action:
+def freeze(
+    run: Run,
+    call: Call,
+    *,
+    bundle: Mapping[str, Any] | None,
+    capability: Mapping[str, Any] | None,
+    contract: Mapping[str, Any] | None = None,
+) -> Action:
     """Freezes `call`. Raises `InputError` (`json_*`) for arguments that have no canonical form."""
     argument_bytes = None if call.arguments is ABSENT else canonical_bytes(call.arguments)
     # Absent, null and {} are three actions: the first has no `value` at all.
     arguments = {"absent": True} if argument_bytes is None else {"value": parse(argument_bytes)}
-    arguments_digest = digest(arguments)
+    found = digest(arguments)
     if bundle is None or capability is None:
         return Action(
             argument_bytes=argument_bytes,
-            arguments_digest=arguments_digest,
+            arguments_digest=found,
             action_digest=None,
             intent_digest=None,
+            standing_digest=None,
             business_key=None,
             arguments_valid=False,
             identified=False,
@@ -87,13 +97,42 @@ def freeze(run: Run, call: Call, *, bundle: Mapping[str, Any] | None, capability
     key = _business_key(call.capability, capability, arguments.get("value", MISSING))
     return Action(
         argument_bytes=argument_bytes,
-        arguments_digest=arguments_digest,
+        arguments_digest=found,
         action_digest=digest(action),
         intent_digest=digest(intent),
+        standing_digest=_standing_digest(intent, None if contract is None else contract.get("standing")),
         business_key=key,
         arguments_valid="value" in arguments and _valid(capability, arguments["value"]),
         identified=key is not None,
     )
+
+
+def _standing_digest(intent: Mapping[str, Any], terms: Mapping[str, Any] | None) -> str | None:
+    """Digest of the intent as far as the contract's `terms` bind it; the terms are part of what is digested."""
+    if terms is None:
+        return None
+    stands = {**intent, "domain": "gate-standing/v1", "terms": dict(terms)}
+    if terms["scope"] == "principal":
+        del stands["session_id"]
+    if "value" in intent["arguments"]:
+        # A copy, because the intent has been digested from the same object.
+        bound = parse(canonical_bytes(intent["arguments"]["value"]))
+        for pointer in terms["free_arguments"]:
+            _forget(bound, pointer)
+        stands["arguments"] = {"value": bound}
+    return digest(stands)
+
+
+def _forget(document: Any, pointer: str) -> None:
+    *parents, last = tokens_of(pointer)
+    node = resolve(document, pointer_of(*parents)) if parents else document
+    if isinstance(node, dict):
+        node.pop(last, None)
+
+
+def arguments_digest(arguments: Any) -> str:
+    """The digest of a call's arguments, as `freeze` computes it. Raises `InputError` (`json_*`)."""
+    return digest({"absent": True} if arguments is ABSENT else {"value": parse(canonical_bytes(arguments))})
 
 
 def _business_key(name: str, capability: Mapping[str, Any], arguments: Any) -> str | None:
@@ -131,16 +170,23 @@ def _validator(schema: str) -> Any:
 def redacted_view(action: Action, shown: list[str]) -> dict[str, Any]:
     """What a reviewer sees: arguments at the `shown` pointers as they are, every other leaf as its digest.
 
-    Keys are JSON pointers; values are `{"value": …}` or `{"digest": "sha256:…"}`.
+    Keys are JSON pointers; values are `{"value": …}` or `{"digest": "sha256:…"}`. A text in which something hides or
+    passes for something else has `"shown"` besides: the same with that escaped, and so for a pointer.
     """
     if action.argument_bytes is None:
         return {}
     return dict(_leaves("", parse(action.argument_bytes), frozenset(shown)))
 
 
+def _shown(pointer: str, value: Any) -> dict[str, Any]:
+    text = value if isinstance(value, str) else canonical_bytes(value).decode("utf-8")
+    plain = visible(text) == text and visible(pointer) == pointer
+    return {"value": value} if plain else {"value": value, "shown": visible(text)}
+
+
 def _leaves(pointer: str, value: Any, shown: frozenset[str]) -> list[tuple[str, dict[str, Any]]]:
     if pointer in shown:
-        return [(pointer, {"value": value})]
+        return [(pointer, _shown(pointer, value))]
     if isinstance(value, dict) and value:
         return [leaf for name, item in value.items() for leaf in _leaves(pointer + pointer_of(name), item, shown)]
     if isinstance(value, list) and value:

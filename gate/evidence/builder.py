@@ -13,6 +13,7 @@ from typing import Any
 from gate.canonical import canonical_bytes, parse
 from gate.errors import InputError
 from gate.evidence.action import Action, freeze
+from gate.evidence.counters import budget_facts, counter_facts
 from gate.evidence.host import Call, Run
 from gate.evidence.state import effect_facts, run_facts, versions
 from gate.evidence.votes import approval_facts, vote_facts
@@ -66,6 +67,7 @@ class EvidenceBuilder:
         asked = parse(canonical_bytes(dict(request)))
         record = self._run(run)
         document = self._base(run, record, checkpoint=checkpoint, operation=operation, now_ms=now_ms)
+        document["state"]["run"] = self._with_budget(run, document["state"]["run"], facts)
         return Prepared(document={**document, "request": asked}, facts=facts, run=record)
 
     def tool_call(self, run: Run, call: Call, *, now_ms: int, facts: Facts) -> Prepared:
@@ -75,18 +77,20 @@ class EvidenceBuilder:
         """
         capability = facts.capabilities.get(call.capability)
         contract = facts.contracts.get(call.capability)
-        action = freeze(run, call, bundle=facts.bundle, capability=capability)
+        action = freeze(run, call, bundle=facts.bundle, capability=capability, contract=contract)
         record = self._run(run)
         approval = self._approval(run, call, action, contract)
         effect = self._effect(run, call, action)
         document = self._base(run, record, checkpoint="tool_execution", operation="call_tool", now_ms=now_ms)
         document["request"] = _request(call, action)
         document["state"] |= {
+            "run": self._with_budget(run, document["state"]["run"], facts),
             "versions": versions(facts, capability, contract),
-            "approval": approval_facts(approval, facts.reviewers),
+            "approval": self._approval_facts(approval, facts),
             "rejection": self._rejection(run, action),
             "side_effect": effect_facts(effect, action),
             "idempotency": self._idempotency(run, call, action),
+            "counters": counter_facts(self.store, run, action, capability, facts=facts, now_ms=now_ms),
         }
         document["evidence"] = {
             "arguments": {
@@ -99,6 +103,7 @@ class EvidenceBuilder:
             "action_digest": action.action_digest,
             "intent_digest": action.intent_digest,
             "arguments": action.arguments_digest,
+            "standing_digest": action.standing_digest,
             "tool_definition": None,
         }
         return Prepared(document=document, facts=facts, run=record, action=action, approval=approval, effect=effect)
@@ -107,18 +112,22 @@ class EvidenceBuilder:
         self,
         approval: ApprovalRecord,
         reviewer: Run,
-        vote: StoredVote,
+        vote: StoredVote | None,
         *,
         transition: str,
         now_ms: int,
         facts: Facts,
     ) -> Prepared:
-        """A document for a reviewer's vote; `transition` is approve or reject."""
+        """A document for a move of an approval.
+
+        `transition` is approve, reject, delegate, cancel, revoke, expire or escalate; `vote` the signed word that it
+        rests on, None when nobody signs.
+        """
         record = self.store.run(approval.tenant_id, approval.run_id)
         document = self._base(reviewer, record, checkpoint="state", operation="approval_transition", now_ms=now_ms)
         document["request"] = {"transition": transition}
-        document["state"]["approval"] = approval_facts(approval, facts.reviewers)
-        document["evidence"] = {"vote": vote_facts(vote, facts.reviewers)}
+        document["state"]["approval"] = self._approval_facts(approval, facts, vote)
+        document["evidence"] = {"vote": None if vote is None else vote_facts(vote, facts.reviewers)}
         return Prepared(document=document, facts=facts, run=record, approval=approval)
 
     def effect_transition(
@@ -162,6 +171,16 @@ class EvidenceBuilder:
             "state": {"run": run_facts(record)},
         }
 
+    def _with_budget(self, run: Run, found: dict[str, Any] | None, facts: Facts) -> dict[str, Any] | None:
+        return None if found is None else {**found, **budget_facts(self.store, run, facts)}
+
+    def _approval_facts(
+        self, approval: ApprovalRecord | None, facts: Facts, presented: StoredVote | None = None
+    ) -> dict[str, Any] | None:
+        if approval is None:
+            return None
+        return approval_facts(approval, facts.reviewers, self.store.denied_keys(approval.tenant_id), presented)
+
     def _run(self, run: Run) -> RunRecord | None:
         tenant = run.identity.tenant_id
         return self.store.run(tenant, run.run_id) if tenant else None
@@ -177,6 +196,10 @@ class EvidenceBuilder:
             return self.store.approval(tenant, call.approval_id)
         if contract is None or action.action_digest is None:
             return None
+        if action.standing_digest is not None:
+            return self.store.standing_approval(
+                tenant, standing_digest=action.standing_digest, contract_digest=contract["contract_digest"]
+            )
         return self.store.approval_for(
             tenant, action_digest=action.action_digest, contract_digest=contract["contract_digest"]
         )
@@ -185,7 +208,12 @@ class EvidenceBuilder:
         tenant, principal = run.identity.tenant_id, run.identity.principal_id
         if not tenant or not principal or action.intent_digest is None:
             return None
-        found = self.store.rejection_for(tenant, principal_id=principal, intent_digest=action.intent_digest)
+        found = self.store.rejection_for(
+            tenant,
+            principal_id=principal,
+            intent_digest=action.intent_digest,
+            standing_digest=action.standing_digest,
+        )
         if found is None:
             return {"approval_id": None, "intent_digest": None}
         return {"approval_id": found.approval_id, "intent_digest": found.intent_digest}

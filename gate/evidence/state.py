@@ -28,6 +28,7 @@ def run_facts(record: RunRecord | None) -> dict[str, Any] | None:
         "delegated_principal_id": record.delegated_principal_id,
         "delegated_scope": record.delegated_scope,
         "version": record.version,
+        "waiting_for": record.waiting_for,
     }
 
 

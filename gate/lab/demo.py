@@ -75,7 +75,7 @@ def stage(bundle: Path, engine: str) -> Iterator[Story]:
         root = Path(folder)
         compiled, key = _copy_with_throwaway_key(bundle, root)
         with (
-            _decision_point(compiled, engine, root) as (point, leave),
+            decision_point(compiled, engine, root) as (point, leave),
             Store.open(f"sqlite:///{root}/demo.sqlite") as store,
         ):
             yield Story(gate=Gate(point, store, environment=_ENVIRONMENT), store=store, key=key, leave=leave)
@@ -97,7 +97,7 @@ def _copy_with_throwaway_key(bundle: Path, root: Path) -> tuple[Compiled, Review
 
 
 @contextlib.contextmanager
-def _decision_point(compiled: Compiled, engine: str, root: Path) -> Iterator[tuple[DecisionPoint, Callable[[], None]]]:
+def decision_point(compiled: Compiled, engine: str, root: Path) -> Iterator[tuple[DecisionPoint, Callable[[], None]]]:
     """A decision point, and what makes it go away."""
     if engine == "embedded":
         assembly = assemble([compiled])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from gate.records.chains import ChainState
 from gate.records.database import ISOLATION_LEVELS
+from gate.records.dispatches import Dispatch
 from gate.records.heads import GateKey, PublicKey, SignedHead
 from gate.records.keyfile import ReviewerKey, read_key_file, write_key_file
 from gate.records.model import (
@@ -17,6 +18,7 @@ from gate.records.model import (
     Claimed,
     CounterRecord,
     CounterUse,
+    DeniedKey,
     EffectRecord,
     EffectStatus,
     Event,
@@ -49,6 +51,8 @@ __all__ = [
     "Claimed",
     "CounterRecord",
     "CounterUse",
+    "DeniedKey",
+    "Dispatch",
     "EffectRecord",
     "EffectStatus",
     "Event",

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import base64
 import secrets
-from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, func, insert, select, update
 
 from gate import canonical
 from gate.errors import InputError
-from gate.records import checks, runs
+from gate.records import approval_rows, checks, runs
 from gate.records.clock import now_ms
 from gate.records.model import (
     APPROVAL_MOVES,
@@ -40,8 +39,8 @@ _NAMES = (
 _DIGESTS = ("contract_digest", "action_digest", "intent_digest")
 
 
-def request(tx: Connection, new: ApprovalRequest, *, max_wait_ms: int) -> ApprovalRecord:
-    """The open approval for this action and contract, or a new pending one.
+def request(tx: Connection, new: ApprovalRequest, *, max_wait_ms: int, pauses_run: bool = False) -> ApprovalRecord:
+    """The open approval for this action and contract, or a new pending one; the run is paused for it when asked to.
 
     Raises `ConflictError`: `run_unknown`, `run_closed`; `InputError` for a field that no record can hold.
     """
@@ -49,16 +48,19 @@ def request(tx: Connection, new: ApprovalRequest, *, max_wait_ms: int) -> Approv
     row: dict[str, Any] = {field: checks.name(field, getattr(new, field)) for field in _NAMES}
     row |= {field: checks.digest(field, getattr(new, field)) for field in _DIGESTS}
     row |= {"reason": checks.text("reason", new.reason), "view": checks.json_object("view", dict(new.view))}
-    same = (*_same_action(row), APPROVALS.c.status.in_(_OPEN))
-    others = {found["run_id"] for found in _rows(tx, row["tenant_id"], *same)}
+    row |= _standing(new)
+    same = (*approval_rows.same_as(row), APPROVALS.c.status.in_(_OPEN))
+    others = {found["run_id"] for found in approval_rows.rows(tx, row["tenant_id"], *same)}
     held = runs.all_locked(tx, row["tenant_id"], {row["run_id"], *others})
     run = held[row["run_id"]]
     run.require_open()
-    opened = _rows(tx, row["tenant_id"], *same, lock=True)
+    opened = approval_rows.rows(tx, row["tenant_id"], *same, lock=True)
     now = now_ms(tx)
     for found in opened:
         if found["expires_at_ms"] > now:
-            return _record(tx, found)
+            if pauses_run and found["status"] == ApprovalStatus.PENDING:
+                runs.wait(tx, run, found["approval_id"])
+            return approval_rows.record(tx, found)
         if found["run_id"] not in held:
             raise checks.contended()
         _move(tx, held[found["run_id"]], found, ApprovalStatus.EXPIRED, "", "approval_expired")
@@ -71,40 +73,15 @@ def request(tx: Connection, new: ApprovalRequest, *, max_wait_ms: int) -> Approv
         "status_reason": "",
         "created_at_ms": now,
         "expires_at_ms": now + max_wait_ms,
+        "escalated_at_ms": None,
         "version": 1,
     }
     tx.execute(insert(APPROVALS).values(row))
     keys = ("approval_id", "contract_id", "action_digest", "contract_digest", "status")
     run.append("approval_requested", {k: row[k] for k in keys}, at_ms=now)
-    return _record(tx, row)
-
-
-def find(tx: Connection, tenant_id: str, approval_id: str) -> ApprovalRecord | None:
-    """The approval, or None when this tenant has none of that id."""
-    return _first(tx, tenant_id, APPROVALS.c.approval_id == approval_id)
-
-
-def find_for(tx: Connection, tenant_id: str, *, action_digest: str, contract_digest: str) -> ApprovalRecord | None:
-    """The newest approval for this action under this contract, whatever its status."""
-    same = _same_action({"action_digest": action_digest, "contract_digest": contract_digest})
-    return _first(tx, tenant_id, *same)
-
-
-def find_rejection(tx: Connection, tenant_id: str, *, principal_id: str, intent_digest: str) -> ApprovalRecord | None:
-    """The newest rejected approval of this principal with this intent."""
-    return _first(
-        tx,
-        tenant_id,
-        APPROVALS.c.principal_id == principal_id,
-        APPROVALS.c.intent_digest == intent_digest,
-        APPROVALS.c.status == ApprovalStatus.REJECTED.value,
-    )
-
-
-def all_of(tx: Connection, tenant_id: str, *, status: ApprovalStatus | None) -> list[ApprovalRecord]:
-    """The approvals of the tenant, newest first."""
-    conditions = [] if status is None else [APPROVALS.c.status == status.value]
-    return [_record(tx, row) for row in _rows(tx, tenant_id, *conditions)]
+    if pauses_run:
+        runs.wait(tx, run, row["approval_id"])
+    return approval_rows.record(tx, row)
 
 
 def add_vote(
@@ -117,10 +94,12 @@ def add_vote(
     to_status: ApprovalStatus,
     reason: str,
     ends_run: RunStatus | None,
+    resumes_run: bool = False,
 ) -> ApprovalRecord:
-    """Appends a vote to a pending approval and leaves it pending, approved or rejected.
+    """Appends a signed word to an approval and moves it as `VOTE_MOVES` has it.
 
-    `ends_run`: the status the run that asked ends with, in the same transaction; None leaves it alone.
+    `ends_run`: the status the run that asked ends with, in the same transaction; None leaves it alone. `resumes_run`:
+    the run goes on, if it was paused for this approval.
 
     Raises `ConflictError`: `approval_unknown`, `approval_changed`, `approval_transition_illegal`,
     `approval_expired`, `vote_repeated`.
@@ -130,13 +109,13 @@ def add_vote(
             raise InputError("a vote is two byte strings, neither empty nor too long", code="record_field_invalid")
     run, row = _unchanged(tx, tenant_id, approval_id, expected_version)
     before = ApprovalStatus(row["status"])
-    if before is not ApprovalStatus.PENDING or to_status not in VOTE_MOVES:
+    if to_status not in VOTE_MOVES.get(before, frozenset()):
         raise _illegal(before, to_status)
     now = now_ms(tx)
     if row["expires_at_ms"] <= now:
         raise checks.conflict("approval_expired", "the approval request has expired", "ask for a new approval")
     payload_digest = canonical.digest_bytes(vote.payload)
-    cast = _vote_rows(tx, tenant_id, approval_id)
+    cast = approval_rows.vote_rows(tx, tenant_id, approval_id)
     if any(earlier["payload_digest"] == payload_digest for earlier in cast):
         raise checks.conflict("vote_repeated", "this vote has been cast already", "nothing needs to be done")
     tx.execute(
@@ -151,9 +130,30 @@ def add_vote(
         )
     )
     moved = _move(tx, run, row, to_status, reason, "approval_vote", vote_digest=payload_digest)
-    if ends_run is not None:
-        runs.end(tx, run, ends_run, reason)
-    return _record(tx, moved)
+    _settle_run(tx, run, approval_id, ends_run, resumes_run, reason)
+    return approval_rows.record(tx, moved)
+
+
+def escalate(tx: Connection, tenant_id: str, approval_id: str, *, expected_version: int) -> ApprovalRecord:
+    """Opens a pending request to the default reviewer too, from now on.
+
+    Raises `ConflictError`: `approval_unknown`, `approval_changed`, `approval_transition_illegal`, `approval_expired`.
+    """
+    run, row = _unchanged(tx, tenant_id, approval_id, expected_version)
+    if row["status"] != ApprovalStatus.PENDING or row["escalated_at_ms"] is not None:
+        raise _illegal(ApprovalStatus(row["status"]), "escalated")
+    now = now_ms(tx)
+    if row["expires_at_ms"] <= now:
+        raise checks.conflict("approval_expired", "the approval request has expired", "ask for a new approval")
+    changed = tx.execute(
+        update(APPROVALS)
+        .where(APPROVALS.c.tenant_id == tenant_id, APPROVALS.c.approval_id == approval_id)
+        .values(escalated_at_ms=now, version=row["version"] + 1)
+        .returning(*APPROVALS.c)
+    )
+    moved = changed.mappings().one()
+    run.append("approval_escalated", {"approval_id": approval_id}, at_ms=now)
+    return approval_rows.record(tx, moved)
 
 
 def set_status(
@@ -164,8 +164,10 @@ def set_status(
     expected_version: int,
     to_status: ApprovalStatus,
     reason: str,
+    ends_run: RunStatus | None = None,
+    resumes_run: bool = False,
 ) -> ApprovalRecord:
-    """Expires, cancels or revokes.
+    """Expires, cancels or revokes; ends or resumes the run that asked in the same transaction.
 
     Raises `ConflictError`: `approval_unknown`, `approval_changed`, `approval_transition_illegal`, and
     `approval_not_expired` for an expiry that the database clock does not confirm.
@@ -176,25 +178,9 @@ def set_status(
         raise _illegal(before, to_status)
     if to_status is ApprovalStatus.EXPIRED and row["expires_at_ms"] > now_ms(tx):
         raise checks.conflict("approval_not_expired", "the approval has not expired yet", "cancel or revoke it")
-    return _record(tx, _move(tx, run, row, to_status, reason, f"approval_{to_status.value}"))
-
-
-def run_of(tx: Connection, tenant_id: str, approval_id: str) -> str:
-    """The run that asked, which never changes; takes no lock. Raises `ConflictError` `approval_unknown`."""
-    query = select(APPROVALS.c.run_id).where(APPROVALS.c.tenant_id == tenant_id, APPROVALS.c.approval_id == approval_id)
-    found = tx.execute(query).scalar_one_or_none()
-    if found is None:
-        raise checks.conflict(
-            "approval_unknown",
-            f"there is no approval `{approval_id}`",
-            "list them with `gate approvals list`",
-        )
-    return str(found)
-
-
-def locked(tx: Connection, tenant_id: str, approval_id: str) -> RowMapping:
-    """The row of an approval whose run is locked, locked until the transaction ends."""
-    return _rows(tx, tenant_id, APPROVALS.c.approval_id == approval_id, lock=True)[0]
+    moved = _move(tx, run, row, to_status, reason, f"approval_{to_status.value}")
+    _settle_run(tx, run, approval_id, ends_run, resumes_run, reason)
+    return approval_rows.record(tx, moved)
 
 
 def mark_consumed(tx: Connection, run: LockedRun, row: RowMapping) -> None:
@@ -202,9 +188,35 @@ def mark_consumed(tx: Connection, run: LockedRun, row: RowMapping) -> None:
     _move(tx, run, row, ApprovalStatus.CONSUMED, "", "approval_consumed")
 
 
+def mark_used(tx: Connection, run: LockedRun, row: RowMapping, *, use_no: int, last: bool) -> None:
+    """Counts one use of a standing approval whose row is locked; after the `last` one it is consumed."""
+    to_status = ApprovalStatus.CONSUMED if last else ApprovalStatus.APPROVED
+    _move(tx, run, row, to_status, "", "approval_consumed" if last else "approval_used", use_no=use_no)
+
+
+def _settle_run(
+    tx: Connection, run: LockedRun, approval_id: str, ends_run: RunStatus | None, resumes_run: bool, reason: str
+) -> None:
+    if ends_run is not None:
+        runs.end(tx, run, ends_run, reason)
+    elif resumes_run:
+        runs.resume_from(tx, run, approval_id)
+
+
+def _standing(new: ApprovalRequest) -> dict[str, Any]:
+    if (new.standing_digest is None) != (new.standing_terms is None):
+        raise InputError("a standing approval has a digest and terms", code="record_field_invalid")
+    if new.standing_digest is None or new.standing_terms is None:
+        return {"standing_digest": None, "standing_terms": None}
+    return {
+        "standing_digest": checks.digest("standing_digest", new.standing_digest),
+        "standing_terms": checks.json_object("standing_terms", dict(new.standing_terms)),
+    }
+
+
 def _unchanged(tx: Connection, tenant_id: str, approval_id: str, expected_version: int) -> tuple[LockedRun, RowMapping]:
-    run = runs.locked(tx, tenant_id, run_of(tx, tenant_id, approval_id))
-    row = locked(tx, tenant_id, approval_id)
+    run = runs.locked(tx, tenant_id, approval_rows.run_of(tx, tenant_id, approval_id))
+    row = approval_rows.locked(tx, tenant_id, approval_id)
     if row["version"] != expected_version:
         raise checks.conflict("approval_changed", f"the approval `{approval_id}` was changed by somebody else")
     return run, row
@@ -217,7 +229,7 @@ def _move(
     to_status: ApprovalStatus,
     reason: str,
     event_type: str,
-    **more: str,
+    **more: str | int,
 ) -> RowMapping:
     moved = tx.execute(
         update(APPROVALS)
@@ -230,46 +242,9 @@ def _move(
     return changed
 
 
-def _illegal(before: ApprovalStatus, after: ApprovalStatus) -> Exception:
+def _illegal(before: ApprovalStatus, after: str) -> Exception:
     return checks.conflict(
         "approval_transition_illegal",
         f"an approval that is {before} cannot become {after}",
         "ask for a new approval",
     )
-
-
-def _same_action(row: dict[str, Any]) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    return (
-        APPROVALS.c.action_digest == row["action_digest"],
-        APPROVALS.c.contract_digest == row["contract_digest"],
-    )
-
-
-def _rows(
-    tx: Connection, tenant_id: str, *conditions: ColumnElement[bool], limit: int | None = None, lock: bool = False
-) -> list[RowMapping]:
-    query = select(APPROVALS).where(APPROVALS.c.tenant_id == tenant_id, *conditions)
-    query = query.order_by(APPROVALS.c.ordinal.desc()).limit(limit)
-    return list(tx.execute(query.with_for_update() if lock else query).mappings())
-
-
-def _first(tx: Connection, tenant_id: str, *conditions: ColumnElement[bool]) -> ApprovalRecord | None:
-    rows = _rows(tx, tenant_id, *conditions, limit=1)
-    return _record(tx, rows[0]) if rows else None
-
-
-def _vote_rows(tx: Connection, tenant_id: str, approval_id: str) -> list[RowMapping]:
-    query = select(APPROVAL_VOTES).where(
-        APPROVAL_VOTES.c.tenant_id == tenant_id, APPROVAL_VOTES.c.approval_id == approval_id
-    )
-    return list(tx.execute(query.order_by(APPROVAL_VOTES.c.vote_no)).mappings())
-
-
-def _record(tx: Connection, row: Mapping[Any, Any]) -> ApprovalRecord:
-    votes = tuple(
-        StoredVote(base64.b64decode(v["payload"]), base64.b64decode(v["signature"]))
-        for v in _vote_rows(tx, row["tenant_id"], row["approval_id"])
-    )
-    fields = {k: v for k, v in row.items() if k != "ordinal"}
-    fields |= {"status": ApprovalStatus(row["status"]), "view": canonical.parse(row["view"]), "votes": votes}
-    return ApprovalRecord(**fields)

@@ -11,13 +11,14 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
 
 from gate.errors import InputError
-from gate.records import approvals, checks, counters, effects, runs
+from gate.records import approval_rows, approvals, checks, counters, denied_keys, effects, runs
 from gate.records.clock import NOW, now_ms
 from gate.records.keys import EffectKey
 from gate.records.model import ApprovalStatus, Claim, Claimed, EffectStatus, RunStatus
 from gate.records.runs import LockedRun
 from gate.records.statements import InsertNew, InsertNewPair
-from gate.records.tables import APPROVAL_CONSUMPTIONS, EFFECTS, IDEMPOTENCY
+from gate.records.tables import APPROVAL_CONSUMPTIONS, APPROVAL_USES, EFFECTS, IDEMPOTENCY
+from gate.records.votes import peek_key_id
 
 _LEASE_END = NOW + bindparam("lease_ms")
 _USE_KEY = InsertNew(IDEMPOTENCY, IDEMPOTENCY.c.action_digest, first_used_at_ms=NOW)
@@ -43,6 +44,12 @@ def checked(claim: Claim) -> EffectKey:
     if claim.approval_id is not None:
         checks.name("approval_id", claim.approval_id)
         checks.whole("approval_version", claim.approval_version, low=1)
+    for field in ("intent_digest", "standing_digest"):
+        if getattr(claim, field) is not None:
+            checks.digest(field, getattr(claim, field))
+    checks.whole("max_uses", claim.max_uses, low=1)
+    if (claim.standing_digest is None) != (claim.max_uses == 1):
+        raise InputError("a standing approval has a digest and more than one use", code="record_field_invalid")
     counters.checked(claim.counters)
     return EffectKey.checked(claim.tenant_id, claim.principal_id, claim.capability, claim.business_key)
 
@@ -51,18 +58,19 @@ def claim(tx: Connection, wanted: Claim, key: EffectKey) -> Claimed:
     """1 run, 2 approval, 3 idempotency key, 4 effect, 5 counters: compared with what was read, then taken together.
 
     Raises `ConflictError`: `run_unknown`, `run_not_running`, `run_changed`, `approval_unknown`,
+    `approval_rejected`, `approval_key_denied`,
     `approval_consumed`, `approval_not_approved`, `approval_changed`, `approval_digest_mismatch`,
     `approval_expired`, `idempotency_conflict`, `claim_lost`, `counter_changed`, `counter_exceeded`.
     """
     run, asking_run = _locked_runs(tx, wanted)
     _check_run(run.row, wanted)
     approval = _check_approval(tx, wanted)
+    _check_rejection(tx, wanted)
     effect = _take_effect(tx, wanted, key)
     now = int(effect["updated_at_ms"])
     spent = counters.spend(tx, key, effect["attempt"], counters.checked(wanted.counters), now)
     if approval is not None:
-        _consume(tx, wanted, effect["fencing"], now)
-        approvals.mark_consumed(tx, asking_run, approval)
+        _consume(tx, wanted, asking_run, approval, fencing=effect["fencing"], now=now)
     fields: dict[str, Any] = {
         **key.event_fields(),
         "action_digest": wanted.action_digest,
@@ -72,7 +80,7 @@ def claim(tx: Connection, wanted: Claim, key: EffectKey) -> Claimed:
         **spent,
     }
     run.append("effect_claimed", fields, at_ms=now)
-    return Claimed(effects.record(effect))
+    return Claimed(effects.record(effect), wanted.approval_id)
 
 
 def _locked_runs(tx: Connection, wanted: Claim) -> tuple[LockedRun, LockedRun]:
@@ -80,7 +88,7 @@ def _locked_runs(tx: Connection, wanted: Claim) -> tuple[LockedRun, LockedRun]:
     if wanted.approval_id is None:
         run = runs.locked(tx, wanted.tenant_id, wanted.run_id)
         return run, run
-    asking = approvals.run_of(tx, wanted.tenant_id, wanted.approval_id)
+    asking = approval_rows.run_of(tx, wanted.tenant_id, wanted.approval_id)
     held = runs.all_locked(tx, wanted.tenant_id, {wanted.run_id, asking})
     return held[wanted.run_id], held[asking]
 
@@ -95,7 +103,7 @@ def _check_run(run: RowMapping, wanted: Claim) -> None:
 def _check_approval(tx: Connection, wanted: Claim) -> RowMapping | None:
     if wanted.approval_id is None:
         return None
-    row = approvals.locked(tx, wanted.tenant_id, wanted.approval_id)
+    row = approval_rows.locked(tx, wanted.tenant_id, wanted.approval_id)
     again = "ask for a new approval"
     query = select(APPROVAL_CONSUMPTIONS.c.approval_id).where(
         APPROVAL_CONSUMPTIONS.c.tenant_id == wanted.tenant_id,
@@ -108,12 +116,32 @@ def _check_approval(tx: Connection, wanted: Claim) -> RowMapping | None:
         raise checks.conflict("approval_not_approved", f"the approval is {row['status']}", again)
     if row["version"] != wanted.approval_version:
         raise checks.conflict("approval_changed", "the approval was changed after the decision")
-    if row["action_digest"] != wanted.action_digest:
+    # A standing approval is for what it stands for, and an approval of one execution for its action.
+    if row["standing_digest"] != wanted.standing_digest or (
+        wanted.standing_digest is None and row["action_digest"] != wanted.action_digest
+    ):
         raise checks.conflict("approval_digest_mismatch", "the approval is for another action", again)
+    if (
+        wanted.standing_digest is not None
+        and approval_rows.uses_of(tx, wanted.tenant_id, wanted.approval_id) >= wanted.max_uses
+    ):
+        raise checks.conflict("approval_consumed", "the approval has been used as often as it may be", again)
+    votes = approval_rows.vote_payloads(tx, wanted.tenant_id, wanted.approval_id)
+    if denied_keys.among(tx, wanted.tenant_id, [key for vote in votes if (key := peek_key_id(vote))], ()):
+        raise checks.conflict("approval_key_denied", "a key that signed the approval was denied since", again)
     # Read under the lock: the wait for it can have lasted past the expiry.
     if row["expires_at_ms"] <= now_ms(tx):
         raise checks.conflict("approval_expired", "the approval has expired", again)
     return row
+
+
+def _check_rejection(tx: Connection, wanted: Claim) -> None:
+    """A rejection that was recorded after the decision, under whatever key, beats the approval and the permit."""
+    digests = [d for d in (wanted.intent_digest, wanted.standing_digest) if d is not None]
+    if wanted.intent_digest is not None and approval_rows.rejected_meanwhile(
+        tx, wanted.tenant_id, wanted.principal_id, digests
+    ):
+        raise checks.conflict("approval_rejected", "the same intent was rejected after the decision")
 
 
 def _take_effect(tx: Connection, wanted: Claim, key: EffectKey) -> RowMapping:
@@ -188,16 +216,22 @@ def _check_idempotency_key(tx: Connection, wanted: Claim) -> None:
         )
 
 
-def _consume(tx: Connection, wanted: Claim, fencing: int, now: int) -> None:
-    tx.execute(
-        insert(APPROVAL_CONSUMPTIONS).values(
-            tenant_id=wanted.tenant_id,
-            approval_id=wanted.approval_id,
-            run_id=wanted.run_id,
-            principal_id=wanted.principal_id,
-            capability=wanted.capability,
-            business_key=wanted.business_key,
-            fencing=fencing,
-            consumed_at_ms=now,
-        )
-    )
+def _consume(
+    tx: Connection, wanted: Claim, asking_run: LockedRun, approval: RowMapping, *, fencing: int, now: int
+) -> None:
+    row = {
+        "tenant_id": wanted.tenant_id,
+        "approval_id": wanted.approval_id,
+        "run_id": wanted.run_id,
+        "principal_id": wanted.principal_id,
+        "capability": wanted.capability,
+        "business_key": wanted.business_key,
+        "fencing": fencing,
+    }
+    if wanted.standing_digest is None:
+        tx.execute(insert(APPROVAL_CONSUMPTIONS).values(**row, consumed_at_ms=now))
+        approvals.mark_consumed(tx, asking_run, approval)
+        return
+    use_no = approval_rows.uses_of(tx, wanted.tenant_id, approval["approval_id"]) + 1
+    tx.execute(insert(APPROVAL_USES).values(**row, use_no=use_no, used_at_ms=now))
+    approvals.mark_used(tx, asking_run, approval, use_no=use_no, last=use_no >= wanted.max_uses)

@@ -6,8 +6,9 @@ Each method is one transaction, tenant first. Use it through `gate.records.Store
 from __future__ import annotations
 
 from gate.errors import InputError
-from gate.records import checks, claims, counters, effects
+from gate.records import checks, claims, counters, dispatches, effects
 from gate.records.database import Database
+from gate.records.dispatches import Dispatch
 from gate.records.keys import EffectKey
 from gate.records.model import (
     Claim,
@@ -65,6 +66,14 @@ class EffectStore:
         """
         key = claims.checked(wanted)
         return self._database.writing(lambda tx: claims.claim(tx, wanted, key))
+
+    def dispatch(self, wanted: Dispatch) -> EffectRecord:
+        """Takes the one dispatch of a claimed effect, if everything the claim stood on still stands.
+
+        Raises `ConflictError` with the code of the first thing that does not: see `gate.records.dispatches.take`.
+        """
+        key = wanted.key()
+        return self._database.writing(lambda tx: dispatches.take(tx, wanted, key))
 
     def settle(
         self,

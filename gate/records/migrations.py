@@ -105,9 +105,43 @@ _COUNTERS = (
     """CREATE INDEX approvals_by_run ON approvals (tenant_id, run_id)""",
 )
 
+_APPROVAL_LIFE = (
+    """ALTER TABLE runs ADD COLUMN waiting_for TEXT""",
+    """ALTER TABLE approvals ADD COLUMN escalated_at_ms BIGINT""",
+    """ALTER TABLE approvals ADD COLUMN standing_digest TEXT""",
+    """ALTER TABLE approvals ADD COLUMN standing_terms TEXT""",
+    """CREATE UNIQUE INDEX approvals_one_standing ON approvals (tenant_id, standing_digest, contract_digest)
+        WHERE standing_digest IS NOT NULL AND status IN ('pending', 'approved')""",
+    """CREATE INDEX approvals_by_standing ON approvals (tenant_id, standing_digest, contract_digest, ordinal)
+        WHERE standing_digest IS NOT NULL""",
+    """CREATE INDEX approvals_of_intent ON approvals (tenant_id, principal_id, intent_digest)
+        WHERE status IN ('pending', 'rejected')""",
+    """CREATE INDEX approvals_of_standing_intent ON approvals (tenant_id, principal_id, standing_digest)
+        WHERE standing_digest IS NOT NULL AND status IN ('pending', 'rejected')""",
+    """CREATE TABLE approval_uses (
+        tenant_id TEXT NOT NULL, approval_id TEXT NOT NULL, use_no BIGINT NOT NULL CHECK (use_no >= 1),
+        run_id TEXT NOT NULL, principal_id TEXT NOT NULL, capability TEXT NOT NULL, business_key TEXT NOT NULL,
+        fencing BIGINT NOT NULL, used_at_ms BIGINT NOT NULL, PRIMARY KEY (tenant_id, approval_id, use_no),
+        FOREIGN KEY (tenant_id, approval_id) REFERENCES approvals (tenant_id, approval_id))""",
+    """CREATE TABLE denied_keys (
+        tenant_id TEXT NOT NULL, key_id TEXT NOT NULL, public_key TEXT, reason TEXT NOT NULL,
+        denied_by TEXT NOT NULL, denied_at_ms BIGINT NOT NULL, PRIMARY KEY (tenant_id, key_id))""",
+)
+
+_DISPATCHES = (
+    """CREATE TABLE dispatches (
+        tenant_id TEXT NOT NULL, principal_id TEXT NOT NULL, capability TEXT NOT NULL, business_key TEXT NOT NULL,
+        fencing BIGINT NOT NULL, run_id TEXT NOT NULL, dispatched_by TEXT NOT NULL, dispatched_at_ms BIGINT NOT NULL,
+        PRIMARY KEY (tenant_id, principal_id, capability, business_key, fencing),
+        FOREIGN KEY (tenant_id, principal_id, capability, business_key)
+            REFERENCES effects (tenant_id, principal_id, capability, business_key))""",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "runs, events, approvals, votes, consumptions, effects, idempotency keys", _INITIAL),
     Migration(2, "limit counters and what each effect holds of them", _COUNTERS),
+    Migration(3, "standing and escalated approvals, waiting runs, denied keys", _APPROVAL_LIFE),
+    Migration(4, "dispatches: a tool starts a claimed effect once", _DISPATCHES),
 )
 
 LATEST = MIGRATIONS[-1].version

@@ -66,10 +66,13 @@ RUN_MOVES: Mapping[RunStatus, frozenset[RunStatus]] = {
 }
 """Statuses a run may move to, by the status it has."""
 
-VOTE_MOVES: frozenset[ApprovalStatus] = frozenset(
-    {ApprovalStatus.PENDING, ApprovalStatus.APPROVED, ApprovalStatus.REJECTED}
-)
-"""Statuses a vote may leave a pending approval in."""
+VOTE_MOVES: Mapping[ApprovalStatus, frozenset[ApprovalStatus]] = {
+    ApprovalStatus.PENDING: frozenset(
+        {ApprovalStatus.PENDING, ApprovalStatus.APPROVED, ApprovalStatus.REJECTED, ApprovalStatus.CANCELLED}
+    ),
+    ApprovalStatus.APPROVED: frozenset({ApprovalStatus.REVOKED}),
+}
+"""Statuses that a signed word may leave an approval in, by the status it has."""
 
 APPROVAL_MOVES: Mapping[ApprovalStatus, frozenset[ApprovalStatus]] = {
     ApprovalStatus.PENDING: frozenset({ApprovalStatus.EXPIRED, ApprovalStatus.CANCELLED}),
@@ -107,6 +110,8 @@ class RunRecord:
     version: int = 1
     status_reason: str = ""
     """Why the status last changed, in the words of whoever changed it."""
+    waiting_for: str | None = None
+    """The approval that a paused run waits for; None when nobody paused it for one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +144,10 @@ class ApprovalRequest:
     release_identity: str
     view: Mapping[str, Any]
     """The redacted arguments a reviewer sees; a JSON object."""
+    standing_digest: str | None = None
+    """What a standing approval is for, besides this action; None for an approval of one execution."""
+    standing_terms: Mapping[str, Any] | None = None
+    """The contract's terms of a standing approval, for the reviewer to see."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +181,25 @@ class ApprovalRecord:
     """In the order they were cast."""
     status_reason: str = ""
     """Why the status last changed, in the words of whoever changed it."""
+    escalated_at_ms: int | None = None
+    """From this millisecond of the database clock on the default reviewer may decide too."""
+    standing_digest: str | None = None
+    standing_terms: Mapping[str, Any] | None = None
+    uses: int = 0
+    """How many executions a standing approval has been used for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeniedKey:
+    """A reviewer's key that signs nothing any more, whatever `reviewers.yaml` says of it. Never taken back."""
+
+    tenant_id: str
+    key_id: str
+    public_key: str | None
+    """The key itself, so that it is not listed again under another id; None when nobody knew it."""
+    reason: str
+    denied_by: str
+    denied_at_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,6 +279,12 @@ class Claim:
     """Version of the effect row that was read; None when there was none."""
     approval_id: str | None = None
     approval_version: int | None = None
+    intent_digest: str | None = None
+    """What a rejection is remembered by; a rejection that was recorded since the decision loses the claim."""
+    standing_digest: str | None = None
+    """Digest that a standing approval must have; None when the approval is for one execution."""
+    max_uses: int = 1
+    """Executions that the approval is good for."""
     counters: tuple[CounterUse, ...] = ()
     """What the effect spends; given back when it settles or is reconciled as not having happened."""
 
@@ -260,6 +294,8 @@ class Claimed:
     """The won claim; its `effect` carries the fencing number that `settle` asks for."""
 
     effect: EffectRecord
+    approval_id: str | None = None
+    """The approval that the claim consumed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

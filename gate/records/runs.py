@@ -95,7 +95,7 @@ def create(tx: Connection, new: RunRecord) -> RunRecord:
         "status": RunStatus.RUNNING.value,
         "status_reason": checks.text("status_reason", new.status_reason),
     }
-    row |= {"version": 1, "head_seq": 0, "head_hash": GENESIS}
+    row |= {"version": 1, "head_seq": 0, "head_hash": GENESIS, "waiting_for": None}
     inserted = _INSERT(tx, row)
     if inserted is None:
         raise checks.conflict("run_exists", f"the run `{row['run_id']}` exists already", "choose a new run id")
@@ -147,12 +147,26 @@ def end(tx: Connection, run: LockedRun, status: RunStatus, reason: str) -> None:
         _moved(tx, run, status, reason)
 
 
-def _moved(tx: Connection, run: LockedRun, status: RunStatus, reason: str) -> RunRecord:
+def wait(tx: Connection, run: LockedRun, approval_id: str) -> None:
+    """Pauses the locked run for an approval; harmless when it does not run, or waits for another already."""
+    if run.status is RunStatus.RUNNING:
+        _moved(tx, run, RunStatus.PAUSED, f"waits for approval {approval_id}", waiting_for=approval_id)
+
+
+def resume_from(tx: Connection, run: LockedRun, approval_id: str) -> None:
+    """Lets the locked run go on that was paused for this approval; harmless for any other."""
+    if run.status is RunStatus.PAUSED and run.row["waiting_for"] == approval_id:
+        _moved(tx, run, RunStatus.RUNNING, f"approval {approval_id} is no longer waited for")
+
+
+def _moved(
+    tx: Connection, run: LockedRun, status: RunStatus, reason: str, *, waiting_for: str | None = None
+) -> RunRecord:
     before = run.status
     moved = tx.execute(
         update(RUNS)
         .where(RUNS.c.tenant_id == run.row["tenant_id"], RUNS.c.run_id == run.row["run_id"])
-        .values(status=status.value, status_reason=reason, version=run.row["version"] + 1)
+        .values(status=status.value, status_reason=reason, version=run.row["version"] + 1, waiting_for=waiting_for)
         .returning(*RUNS.c)
     )
     row = moved.mappings().one()

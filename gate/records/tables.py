@@ -10,11 +10,12 @@ from sqlalchemy import BigInteger, Column, MetaData, Table, Text
 METADATA = MetaData()
 
 
-def _table(name: str, texts: str, numbers: str, optional: str = "") -> Table:
-    """A table of text and whole-number columns; the `optional` text columns may be NULL."""
+def _table(name: str, texts: str, numbers: str, optional: str = "", optional_numbers: str = "") -> Table:
+    """A table of text and whole-number columns; the `optional` ones may be NULL."""
     columns: list[Column[str] | Column[int]] = [Column(c, Text, nullable=False) for c in texts.split()]
     columns += [Column(c, Text, nullable=True) for c in optional.split()]
     columns += [Column(c, BigInteger, nullable=False) for c in numbers.split()]
+    columns += [Column(c, BigInteger, nullable=True) for c in optional_numbers.split()]
     return Table(name, METADATA, *columns)
 
 
@@ -24,7 +25,7 @@ RUNS = _table(
     "runs",
     "tenant_id run_id agent_id principal_id session_id trace_id authorization_mode status status_reason head_hash",
     "version head_seq",
-    "delegated_principal_id delegated_scope",
+    "delegated_principal_id delegated_scope waiting_for",
 )
 
 EVENTS = _table("events", "tenant_id run_id prev_hash hash event_type payload", "seq at_ms")
@@ -35,6 +36,8 @@ APPROVALS = _table(
     "intent_digest nonce principal_id agent_id session_id trace_id requested_by reason bundle_version "
     "release_identity view",
     "ordinal created_at_ms expires_at_ms version",
+    "standing_digest standing_terms",
+    "escalated_at_ms",
 )
 
 APPROVAL_VOTES = _table(
@@ -46,6 +49,14 @@ APPROVAL_CONSUMPTIONS = _table(
     "tenant_id approval_id run_id principal_id capability business_key",
     "fencing consumed_at_ms",
 )
+
+APPROVAL_USES = _table(
+    "approval_uses",
+    "tenant_id approval_id run_id principal_id capability business_key",
+    "use_no fencing used_at_ms",
+)
+
+DENIED_KEYS = _table("denied_keys", "tenant_id key_id reason denied_by", "denied_at_ms", "public_key")
 
 IDEMPOTENCY = _table(
     "idempotency_keys",
@@ -64,4 +75,8 @@ COUNTERS = _table("counters", "tenant_id name", "value version updated_at_ms")
 
 COUNTER_USES = _table(
     "counter_uses", "tenant_id principal_id capability business_key name status", "attempt amount counted_at_ms"
+)
+
+DISPATCHES = _table(
+    "dispatches", "tenant_id principal_id capability business_key run_id dispatched_by", "fencing dispatched_at_ms"
 )

@@ -35,6 +35,12 @@ class VoteDecision(StrEnum):
 
     APPROVED = "approved"
     REJECTED = "rejected"
+    DELEGATED = "delegated"
+    """The reviewer's own vote is handed to another."""
+    CANCELLED = "cancelled"
+    """A pending request is taken back."""
+    REVOKED = "revoked"
+    """An approval that was given is taken back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +58,14 @@ class VotePayload:
     issued_at_ms: int
     expires_at_ms: int
     domain: str = DOMAIN
+    standing_digest: str | None = None
+    """What a standing approval is for; signed only where the request asks for one."""
+    delegate_to: str | None = None
+    """Reviewer to whom a delegated vote is handed; signed only then."""
 
 
-_KEYS = frozenset(VotePayload.__dataclass_fields__)
+_OPTIONAL = frozenset({"standing_digest", "delegate_to"})
+_KEYS = frozenset(VotePayload.__dataclass_fields__) - _OPTIONAL
 
 
 def sign(payload: VotePayload, private_key: str) -> StoredVote:
@@ -63,7 +74,8 @@ def sign(payload: VotePayload, private_key: str) -> StoredVote:
     Raises `InputError`: `vote_malformed` for a payload that `verify` would not read, `key_malformed`.
     """
     # A plain str, because a member of an enum is not JSON.
-    fields = {**asdict(payload), "decision": str(payload.decision)}
+    stated = {name: value for name, value in asdict(payload).items() if value is not None or name not in _OPTIONAL}
+    fields = {**stated, "decision": str(payload.decision)}
     if _read(fields) is None:
         raise InputError("a field of the vote is absent, blank or of the wrong type", code="vote_malformed")
     raw = _key_bytes(private_key)
@@ -125,11 +137,18 @@ def _parsed(vote: StoredVote) -> dict[str, Any] | None:
 
 
 def _read(fields: dict[str, Any]) -> VotePayload | None:
-    if set(fields) != _KEYS or fields["domain"] != DOMAIN:
+    if set(fields) - _OPTIONAL != _KEYS or fields["domain"] != DOMAIN:
         return None
     if type(fields["decision"]) is not str or fields["decision"] not in set(VoteDecision):
         return None
     if not all(_is_text(fields[k]) for k in _TEXTS) or not all(canonical.is_digest(fields[k]) for k in _DIGESTS):
+        return None
+    if "standing_digest" in fields and not canonical.is_digest(fields["standing_digest"]):
+        return None
+    # Whoever hands his vote on says to whom, and nobody else names anybody.
+    if (fields["decision"] == VoteDecision.DELEGATED) != ("delegate_to" in fields):
+        return None
+    if "delegate_to" in fields and not _is_text(fields["delegate_to"]):
         return None
     issued, expires = (fields[k] for k in _TIMES)
     if type(issued) is not int or type(expires) is not int or not 0 <= issued < expires:

@@ -243,7 +243,12 @@ state:
     requested_by: user-1
     bundle_version: {$facts: /bundle/version}
     release_identity: {$facts: /bundle/release_identity}
+    created_at_ms: <ISSUED_MS>
     expires_at_ms: <EXPIRES_MS>
+    escalated_at_ms: null
+    standing_digest: null
+    uses: 0
+    denied_keys: []
     version: 2
     votes:
       - reviewer: <REVIEWER>

@@ -54,9 +54,9 @@ _fields(name) := {pointer: value |
 }
 
 test_fields_of_every_sound_document_are_walked if {name: count(_fields(name)) | some name, _ in _sound} == {
-	"ticket": 93,
+	"ticket": 98,
 	"reading": 58,
-	"voting": 63,
+	"voting": 68,
 	"reconciling": 43,
 }
 
@@ -87,6 +87,8 @@ _unread := {
 		"/request/arguments", "/request/arguments/queue", "/request/arguments/title", "/state/run/version",
 		"/state/versions/contract_digest", "/state/approval/run_id", "/state/approval/contract_id",
 		"/state/approval/intent_digest", "/state/side_effect/business_key", "/digests/tool_definition",
+		"/state/approval/created_at_ms", "/state/approval/escalated_at_ms", "/state/approval/standing_digest",
+		"/state/approval/uses",
 	},
 	# A reading call neither asks nor claims.
 	"reading": {
@@ -97,9 +99,10 @@ _unread := {
 	},
 	# A vote is bound by the signature over approval, nonce, action and contract; the call it permits by the rest.
 	"voting": {
-		"/trace/session_id", "/state/run/status", "/state/run/session_id", "/state/run/version",
+		"/trace/session_id", "/state/run/session_id", "/state/run/version",
 		"/state/run/delegated_scope", "/state/approval/contract_id", "/state/approval/intent_digest",
-		"/state/approval/session_id",
+		"/state/approval/session_id", "/state/approval/created_at_ms", "/state/approval/escalated_at_ms",
+		"/state/approval/standing_digest", "/state/approval/uses",
 	},
 	# An effect is reconciled though its run has ended and its capability has left the catalog.
 	"reconciling": {

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.cli.rendering import cell, quoted, timestamp, visible
+from gate.cli.rendering import cell, quoted, timestamp
+from gate.documents import visible
 
 
 @pytest.mark.parametrize(

@@ -226,6 +226,12 @@ VALUES: dict[str, list[str]] = {
         'object.union(input.object, {"a": 2})',
         "object.union({}, {})",
     ],
+    "plus": ["input.one + 2", "input.now + 1800000", "input.neg + 1", "input.zero + 0"],
+    "replace": [
+        *('replace(input.s, "b", "x")', 'replace(input.list[0], "b", "")', 'replace("rnrn", "rn", "m")'),
+        *('replace("vvv", "vv", "w")', 'replace(input.empty, "a", "b")', 'replace("a b  c", " ", "")'),
+        *('replace("a|b", "|", "l")', 'replace("a0", "1", "l")', 'replace("aaa", "a", "aa")'),
+    ],
     "sort": [
         *("sort(input.list)", "sort(input.none)", 'sort(["b", "B", "a", "_", "1"])', 'sort({"b", "a"})'),
         *('sort(["x.y z", "x.y_z", "x.a z"])', 'sort(["a b c", "a b d", "a c"])'),

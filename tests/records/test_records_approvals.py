@@ -120,7 +120,7 @@ def test_request_with_a_waiting_time_that_is_no_positive_number_is_refused(store
         store.request_approval(approval_request(), max_wait_ms=max_wait_ms)
 
 
-VOTE_LEGAL = set(product(["pending"], ["pending", "approved", "rejected"]))
+VOTE_LEGAL = {*product(["pending"], ["pending", "approved", "rejected", "cancelled"]), ("approved", "revoked")}
 MOVE_LEGAL = {
     ("pending", "expired"),
     ("pending", "cancelled"),

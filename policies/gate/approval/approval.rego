@@ -5,6 +5,9 @@
 #   reviewers whom the contract names; live; consumed once. A row that says approved approves nothing by itself
 package gate.approval
 
+import data.gate.approval.names
+import data.gate.approval.quorum
+import data.gate.approval.standing
 import data.gate.approval.votes
 import data.gate.capability
 import data.gate.effect
@@ -58,6 +61,13 @@ findings contains finding.new("approval_pending", "require_approval", "gate.appr
 findings contains finding.new("approval_consumed", "require_approval", "gate.approval", "", "") if {
 	needed
 	_consumed
+}
+
+# The uses are rows of their own: a status that was set back does not make a standing approval new.
+findings contains finding.new("approval_consumed", "require_approval", "gate.approval.standing", "", "") if {
+	needed
+	_claims_approval
+	not standing.uses_left
 }
 
 findings contains finding.new("approval_revoked", "require_approval", "gate.approval", "", "") if {
@@ -123,6 +133,19 @@ findings contains finding.new("approval_reviewer_invalid", "require_approval", "
 	not votes.all_may_review
 }
 
+# A key that is known to be stolen signs nothing, though reviewers.yaml still lists it.
+findings contains finding.new("approval_key_denied", "require_approval", "gate.approval", "", "") if {
+	needed
+	_claims_approval
+	not votes.all_undenied
+}
+
+findings contains finding.new("approval_party_ambiguous", "require_approval", "gate.approval", "", "") if {
+	needed
+	_claims_approval
+	not names.parties_plain
+}
+
 findings contains finding.new("approval_self_approved", "require_approval", "gate.approval", "", "") if {
 	needed
 	_claims_approval
@@ -133,6 +156,13 @@ findings contains finding.new("approval_quorum_not_met", "require_approval", "ga
 	needed
 	_claims_approval
 	not _quorum_met
+}
+
+findings contains finding.new("approval_roles_not_met", "require_approval", "gate.approval", "", "") if {
+	needed
+	_claims_approval
+	_quorum_met
+	not _roles_met
 }
 
 # METADATA
@@ -206,7 +236,11 @@ _granted_in_full if {
 	votes.all_signed
 	votes.all_may_review
 	votes.all_independent
+	votes.all_undenied
+	names.parties_plain
+	standing.uses_left
 	_quorum_met
+	_roles_met
 }
 
 # What a pause would be waited for is already there.
@@ -237,23 +271,27 @@ _for_this_action if {
 	input.state.approval.action_digest == input.digests.action_digest
 }
 
+_for_this_action if standing.covers
+
 _under_this_contract if input.state.approval.contract_digest == router.contract.contract_digest
 
 _bound if {
 	input.state.approval.tenant_id == input.identity.tenant_id
 	input.state.approval.principal_id == input.identity.principal_id
-	input.state.approval.session_id == input.trace.session_id
+	_in_its_session
 	input.state.approval.agent_id == input.agent.agent_id
 	input.state.approval.capability == router.capability_name
 	input.state.approval.bundle_version == router.bundle.version
 	input.state.approval.release_identity == router.bundle.release_identity
 }
 
-_quorum_met if {
-	is_number(router.contract.quorum)
-	router.contract.quorum >= 1
-	count(votes.approving) >= router.contract.quorum
-}
+_in_its_session if input.state.approval.session_id == input.trace.session_id
+
+_in_its_session if standing.any_session
+
+_quorum_met if quorum.counted(votes.ballots)
+
+_roles_met if quorum.roles_voted(votes.ballots)
 
 _request_complete if {
 	is_array(router.contract.request_fields)

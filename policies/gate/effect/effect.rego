@@ -67,6 +67,12 @@ _status_known if input.state.side_effect.status in {
 _in_flight if input.state.side_effect.status == "in_flight"
 
 # METADATA
+# title: The effect began, whatever became of it
+begun if input.state.side_effect.status in {
+	"in_flight", "side_effect_committed", "side_effect_unknown", "partial_side_effect",
+}
+
+# METADATA
 # title: Nobody knows whether the effect happened
 # description: an abandoned claim is an unknown effect, since the worker may have acted before it vanished
 # scope: document

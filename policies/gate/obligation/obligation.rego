@@ -6,9 +6,12 @@
 package gate.obligation
 
 import data.gate.approval
+import data.gate.approval.standing
 import data.gate.effect
+import data.gate.effect.limit
 import data.gate.router
 import data.gate.transition
+import data.gate.transition.lapse
 import data.gate.verdict
 
 # METADATA
@@ -23,9 +26,22 @@ _for_approval := [{
 	"max_wait_seconds": _max_wait_seconds,
 }] if {
 	verdict.verdict == "require_approval"
+} else := [{
+	"type": "consume_approval",
+	"approval_id": _approval_id,
+	"version": _approval_version,
+	"standing_digest": _standing_digest,
+	"max_uses": _max_uses,
+}] if {
+	verdict.verdict == "allow"
+	approval.needed
+	standing.stated
 } else := [{"type": "consume_approval", "approval_id": _approval_id, "version": _approval_version}] if {
 	verdict.verdict == "allow"
 	approval.needed
+} else := [{"type": "escalate_approval", "approval_id": _approval_id, "version": _approval_version}] if {
+	verdict.verdict == "allow"
+	lapse.escalates
 } else := [{
 	"type": "move_approval",
 	"approval_id": _approval_id,
@@ -35,7 +51,7 @@ _for_approval := [{
 	verdict.verdict == "allow"
 } else := []
 
-_for_effect := [{"type": "claim_effect", "lease_seconds": _lease_seconds}] if {
+_for_effect := [object.union({"type": "claim_effect", "lease_seconds": _lease_seconds}, _counted)] if {
 	verdict.verdict == "allow"
 	effect.guarded
 } else := [{"type": "return_receipt", "idempotency_key": _idempotency_key}] if {
@@ -53,6 +69,15 @@ _for_run := [{"type": "end_run", "status": "cancelled"}] if {
 } else := [{"type": "end_run", "status": "stopped"}] if {
 	verdict.verdict == "allow"
 	transition.stops_run
+} else := [{"type": "end_run", "status": "cancelled"}] if {
+	verdict.verdict == "allow"
+	lapse.ends_run
+} else := [{"type": "resume_run", "approval_id": _approval_id}] if {
+	verdict.verdict == "allow"
+	transition.resumes_run
+} else := [{"type": "pause_run"}] if {
+	verdict.verdict == "require_approval"
+	router.contract.runtime_controls.while_pending == "pause_run"
 } else := []
 
 # One obligation for all controls, so that what is blanked does not depend on their order. It stands beside a
@@ -70,6 +95,11 @@ _pointers contains pointer if {
 # The receipt of the first execution goes only to a call that would be refused for nothing else.
 _only_already_committed if {f.code | some f in verdict.shown; f.verdict != "allow"} == {"effect_already_committed"}
 
+# Only where something is counted. The gate knows from the catalog how many there must be, and refuses otherwise.
+default _counted := {}
+
+_counted := {"counters": limit.counters} if count(limit.counters) > 0
+
 default _lease_seconds := 0
 
 _lease_seconds := router.capability.timeout_seconds if is_number(router.capability.timeout_seconds)
@@ -86,7 +116,19 @@ default _max_wait_seconds := 0
 
 _max_wait_seconds := router.contract.runtime_controls.max_wait_seconds if {
 	is_number(router.contract.runtime_controls.max_wait_seconds)
+	not standing.stated
 }
+
+_max_wait_seconds := router.contract.standing.valid_seconds if is_number(router.contract.standing.valid_seconds)
+
+# Null where the record says nothing, which cannot be discharged.
+default _standing_digest := null
+
+_standing_digest := input.digests.standing_digest
+
+default _max_uses := 0
+
+_max_uses := router.contract.standing.max_uses
 
 # Whatever else refuses the call, the effect must be reconciled.
 _blocked if {

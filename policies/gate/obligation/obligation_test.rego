@@ -10,6 +10,16 @@ test_allow_approved_write_consumes_and_claims if _owed(fixture.ticket) == [
 	{"type": "claim_effect", "lease_seconds": 15},
 ]
 
+test_allow_counted_write_names_its_counters if {
+	use := {"limit_id": "daily", "per": "run", "window": "none", "max": 100, "subject": "run-1", "amount": 60}
+	row := {"name": "limit/daily", "limit_id": "daily", "per": "run", "subject": "run-1", "value": 40, "version": 3}
+	counter := object.union(row, {"since_ms": null, "until_ms": null})
+	doc := fixture.put(fixture.ticket, "/state/counters", [counter])
+	{"type": "claim_effect", "lease_seconds": 15, "counters": [
+		{"name": "limit/daily", "amount": 60, "limit": 100, "read": 40},
+	]} in _owed_in(doc, fixture.put(fixture.bundles, "/triage/limits", {use}))
+}
+
 # A write that needs no approval still claims.
 test_allow_unapproved_write_claims if {
 	free := fixture.put(fixture.bundles, "/triage/decisions/create_ticket", "allow")

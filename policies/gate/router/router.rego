@@ -164,6 +164,12 @@ default redactions := set()
 # title: What controls want blanked
 redactions := data.gate.bundles[_name].redactions
 
+default limits := set()
+
+# METADATA
+# title: What the call would spend of each limit that binds its capability
+limits := data.gate.bundles[_name].limits
+
 default advice := set()
 
 # METADATA

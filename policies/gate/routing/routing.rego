@@ -6,6 +6,7 @@
 package gate.routing
 
 import data.gate.approval.cover
+import data.gate.approval.names
 import data.gate.capability
 import data.gate.finding
 import data.gate.orchestration
@@ -103,8 +104,8 @@ _delegate_accepted if {
 	is_string(input.evidence.approval_route.delegate_id)
 	is_string(input.identity.principal_id)
 	is_string(input.agent.agent_id)
-	lower(trim_space(input.evidence.approval_route.delegate_id)) != lower(trim_space(input.identity.principal_id))
-	lower(trim_space(input.evidence.approval_route.delegate_id)) != lower(trim_space(input.agent.agent_id))
+	names.folded(input.evidence.approval_route.delegate_id) != names.folded(input.identity.principal_id)
+	names.folded(input.evidence.approval_route.delegate_id) != names.folded(input.agent.agent_id)
 	router.routing_controls.approval_delegate in router.reviewers[input.evidence.approval_route.delegate_id].roles
 }
 

@@ -5,14 +5,23 @@
 #   decided here; the records apply it by compare-and-set
 package gate.transition
 
+import data.gate.approval.names
+import data.gate.approval.quorum
 import data.gate.approval.votes
 import data.gate.effect
 import data.gate.finding
 import data.gate.router
+import data.gate.transition.lapse
+import data.gate.transition.withdrawal
 
 findings contains finding.new("transition_not_allowed", "deny", "gate.transition", "", "") if {
 	_approval
 	not _decidable
+}
+
+findings contains finding.new("approval_run_over", "deny", "gate.transition", "", "") if {
+	_approval
+	not _run_not_over
 }
 
 findings contains finding.new("approval_expired", "deny", "gate.transition", "", "") if {
@@ -27,7 +36,7 @@ findings contains finding.new("approval_contract_mismatch", "deny", "gate.transi
 
 findings contains finding.new("approval_contract_missing", "deny", "gate.transition", "", "") if {
 	_approval
-	not _quorum_stated
+	not quorum.stated
 }
 
 findings contains finding.new("approval_binding_mismatch", "deny", "gate.transition", "", "") if {
@@ -37,6 +46,7 @@ findings contains finding.new("approval_binding_mismatch", "deny", "gate.transit
 
 findings contains finding.new("transition_not_by_human", "deny", "gate.transition", "", "") if {
 	router.transition
+	not _needs_no_human
 	not _by_human
 }
 
@@ -50,6 +60,16 @@ findings contains finding.new("approval_reviewer_invalid", "deny", "gate.transit
 	not _may_review
 }
 
+findings contains finding.new("approval_key_denied", "deny", "gate.transition", "", "") if {
+	_approval
+	not _undenied
+}
+
+findings contains finding.new("approval_party_ambiguous", "deny", "gate.transition", "", "") if {
+	_approval
+	not names.parties_plain
+}
+
 findings contains finding.new("approval_self_approved", "deny", "gate.transition", "", "") if {
 	_approval
 	not _independent
@@ -58,6 +78,12 @@ findings contains finding.new("approval_self_approved", "deny", "gate.transition
 findings contains finding.new("approval_vote_repeated", "deny", "gate.transition", "", "") if {
 	_approval
 	not _first_vote
+}
+
+findings contains finding.new("approval_delegate_not_allowed", "deny", "gate.transition", "", "") if {
+	_approval
+	_delegating
+	not _delegate_accepted
 }
 
 findings contains finding.new("reconciliation_not_needed", "deny", "gate.transition", "", "") if {
@@ -90,20 +116,29 @@ findings contains finding.new("reconciliation_owner_not_fenced", "deny", "gate.t
 # description: a rejection stands at once; an approval waits until the quorum of distinct humans has signed
 next_status := "rejected" if {
 	_approval
-	input.request.transition == "reject"
+	_rejecting
 }
 
 next_status := "approved" if {
 	_approval
 	input.request.transition == "approve"
-	count(votes.approving | votes.humans(input.evidence.vote)) >= router.contract.quorum
+	_enough
 }
 
 next_status := "pending" if {
 	_approval
 	input.request.transition == "approve"
-	count(votes.approving | votes.humans(input.evidence.vote)) < router.contract.quorum
+	not _enough
 }
+
+next_status := "pending" if {
+	_approval
+	_delegating
+}
+
+next_status := withdrawal.next_status
+
+next_status := lapse.next_status
 
 # METADATA
 # title: State the effect moves to
@@ -116,9 +151,37 @@ stops_run if {
 	not _goes_on
 }
 
-_approval if input.operation == "approval_transition"
+# METADATA
+# title: The run that waited for this approval goes on
+# description: it was paused for it and for nothing else, and the request is no longer open
+resumes_run if {
+	next_status in {"approved", "rejected", "cancelled", "expired"}
+	input.state.run.status == "paused"
+	is_string(input.state.run.waiting_for)
+	input.state.run.waiting_for == input.state.approval.approval_id
+}
+
+_approval if {
+	input.operation == "approval_transition"
+	not _other_transition
+}
+
+_other_transition if withdrawal.asked
+
+_other_transition if lapse.asked
 
 _effect if input.operation == "effect_transition"
+
+_rejecting if input.request.transition == "reject"
+
+_delegating if input.request.transition == "delegate"
+
+# Whether the vote at hand holds is asked above, and a vote that does not is refused.
+_enough if quorum.met(votes.ballots | {input.evidence.vote})
+
+_needs_no_human if lapse.asked
+
+_needs_no_human if withdrawal.by_requester
 
 # Both transitions are made by people: an agent, or a run acting for its principal, moves no record.
 _by_human if {
@@ -128,20 +191,15 @@ _by_human if {
 	is_string(input.agent.agent_id)
 	is_string(input.state.run.principal_id)
 	trim_space(input.state.run.principal_id) != ""
-	count({votes.folded(input.identity.principal_id)} & _of_the_run) == 0
+	count({names.folded(input.identity.principal_id)} & _of_the_run) == 0
 }
 
-_of_the_run contains votes.folded(input.agent.agent_id) if is_string(input.agent.agent_id)
+_of_the_run contains names.folded(input.agent.agent_id) if is_string(input.agent.agent_id)
 
-_of_the_run contains votes.folded(input.state.run.principal_id) if is_string(input.state.run.principal_id)
+_of_the_run contains names.folded(input.state.run.principal_id) if is_string(input.state.run.principal_id)
 
-_of_the_run contains votes.folded(input.state.run.delegated_principal_id) if {
+_of_the_run contains names.folded(input.state.run.delegated_principal_id) if {
 	is_string(input.state.run.delegated_principal_id)
-}
-
-_quorum_stated if {
-	is_number(router.contract.quorum)
-	router.contract.quorum >= 1
 }
 
 _bound if {
@@ -157,10 +215,23 @@ _decidable if {
 	votes.all_approving
 	is_number(input.state.approval.version)
 	input.evidence.vote.decision == _decisions[input.request.transition]
-	input.evidence.vote.decision in router.contract.allowed_decisions
+	_decision_allowed
 }
 
-_decisions := {"approve": "approved", "reject": "rejected"}
+_decisions := {"approve": "approved", "reject": "rejected", "delegate": "delegated"}
+
+_decision_allowed if input.evidence.vote.decision in router.contract.allowed_decisions
+
+_decision_allowed if {
+	_delegating
+	router.contract.delegation == true
+}
+
+# A run that was cancelled or stopped is over, and nothing that waited for it is decided any more. One that was
+# completed may have a successor in the same session.
+_run_not_over if input.state.run.status in {"running", "paused", "completed"}
+
+_run_not_over if _rejecting
 
 _before_expiry if {
 	is_number(input.now_ms)
@@ -177,11 +248,21 @@ _signed if votes.signed(input.evidence.vote)
 
 _may_review if votes.may_review(input.evidence.vote)
 
+_undenied if votes.undenied(input.evidence.vote)
+
 _independent if votes.independent(input.evidence.vote)
+
+_delegate_accepted if votes.delegates(input.evidence.vote)
 
 _first_vote if {
 	votes.all_signed
-	count(votes.approving & votes.humans(input.evidence.vote)) == 0
+	count((votes.approving | votes.delegators) & votes.humans(input.evidence.vote)) == 0
+}
+
+# Who approved, or gave his vote away, may have second thoughts while the request is open.
+_first_vote if {
+	votes.all_signed
+	_rejecting
 }
 
 _goes_on if router.contract.on_reject == "continue_without"

@@ -15,7 +15,8 @@ test_deny_transitions_without_anything if {
 	_codes({"operation": "approval_transition"}) == {
 		"transition_not_allowed", "transition_not_by_human", "approval_expired", "approval_contract_missing",
 		"approval_contract_mismatch", "approval_binding_mismatch", "approval_signature_invalid",
-		"approval_reviewer_invalid", "approval_self_approved", "approval_vote_repeated",
+		"approval_reviewer_invalid", "approval_self_approved", "approval_vote_repeated", "approval_key_denied",
+		"approval_run_over",
 	}
 	_codes({"operation": "effect_transition"}) == {
 		"transition_not_by_human", "effect_binding_mismatch", "reconciliation_not_needed",
@@ -35,7 +36,7 @@ _misses := {[path, what, got] |
 _owed := {
 	"/request": {"values": fixture.no_section, "codes": {"transition_not_allowed"}},
 	"/request/transition": {
-		"values": array.concat(fixture.garbage, ["approved", "reject", "revoke"]),
+		"values": array.concat(fixture.garbage, ["approved", "reject", "revoked"]),
 		"codes": {"transition_not_allowed"},
 	},
 	"/state/approval/status": {
@@ -133,7 +134,10 @@ _owed_by_party := {
 	"/state/run/delegated_principal_id": {"values": fixture.no_text, "codes": {"approval_self_approved"}},
 	"/state/run": {
 		"values": fixture.no_section,
-		"codes": {"approval_binding_mismatch", "approval_self_approved", "transition_not_by_human"},
+		"codes": {
+			"approval_binding_mismatch", "approval_self_approved", "transition_not_by_human",
+			"approval_run_over",
+		},
 	},
 }
 
@@ -215,14 +219,14 @@ test_deny_vote_is_no_object if _misses_of_vote == set()
 _misses_of_vote := {[value, got] |
 	some value in [null, true, 0, "garbage", [], {}]
 	got := _codes(fixture.put(fixture.voting, "/evidence/vote", value))
-	got != _no_vote - {"approval_vote_repeated"}
+	got != _no_vote - {"approval_vote_repeated", "approval_key_denied"}
 }
 
 test_deny_vote_absent if _codes(fixture.without(fixture.voting, "/evidence/vote")) == _no_vote
 
 _no_vote := {
 	"transition_not_allowed", "approval_signature_invalid", "approval_reviewer_invalid",
-	"approval_self_approved", "approval_vote_repeated",
+	"approval_self_approved", "approval_vote_repeated", "approval_key_denied",
 }
 
 _no_contract := {

@@ -9,6 +9,7 @@ import data.gate.approval
 import data.gate.approval.delegated
 import data.gate.capability
 import data.gate.effect
+import data.gate.effect.limit
 import data.gate.finding
 import data.gate.identity
 import data.gate.inventory
@@ -17,6 +18,8 @@ import data.gate.router
 import data.gate.run
 import data.gate.runtime
 import data.gate.transition
+import data.gate.transition.lapse
+import data.gate.transition.withdrawal
 
 # METADATA
 # title: The strictest verdict among the findings that may be shown
@@ -87,9 +90,12 @@ _collected := union({
 	capability.findings,
 	operation.findings,
 	effect.findings,
+	limit.findings,
 	approval.findings,
 	delegated.findings,
 	inventory.findings,
 	transition.findings,
+	lapse.findings,
+	withdrawal.findings,
 	runtime.raised,
 })

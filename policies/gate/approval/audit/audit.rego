@@ -46,10 +46,4 @@ _values["delegated_scope"] := input.identity.delegated_scope
 _values["tool_principal"] := router.capability.tool_principal
 
 # Those whose approving signature counts.
-_values["reviewers"] := sort({vote.reviewer |
-	some vote in input.state.approval.votes
-	vote.decision == "approved"
-	votes.signed(vote)
-	votes.may_review(vote)
-	votes.independent(vote)
-})
+_values["reviewers"] := sort({vote.reviewer | some vote in votes.ballots})

@@ -11,6 +11,7 @@ import data.gate.capability
 import data.gate.finding
 import data.gate.router
 import data.gate.transition
+import data.gate.transition.lapse
 
 findings contains finding.new("delegated_principal_unbound", "deny", "gate.approval.delegated", "", "") if {
 	capability.calling
@@ -62,7 +63,9 @@ _vote_suffices if _any_role_will_do
 
 _vote_suffices if input.request.transition == "reject"
 
-_vote_suffices if transition.next_status == "pending"
+_vote_suffices if transition.next_status in {"pending", "revoked", "cancelled", "expired"}
+
+_vote_suffices if lapse.escalates
 
 _vote_suffices if _stored_vote_counts
 
@@ -76,9 +79,6 @@ _stored_vote_counts if {
 }
 
 _counts(vote) if {
-	vote.decision == "approved"
-	votes.signed(vote)
-	votes.may_review(vote)
-	votes.independent(vote)
+	votes.counts(vote)
 	router.approval_policy.delegation_reviewer in router.reviewers[vote.reviewer].roles
 }

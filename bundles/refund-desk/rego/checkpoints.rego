@@ -1,0 +1,79 @@
+# "Control checkpoints". Compiled by `gate compile`; change the YAML, not this file.
+
+package gate.bundles.refund_desk
+
+import data.gate.finding
+
+# METADATA
+# title: "audit of refund_review_over_25 on issue_refund"
+# custom:
+#   source: "checkpoints.yaml#/control_checkpoints/0"
+controls contains {"policy_requirement": "refund_review_over_25", "predicate_result": _tool_execution_refund_review_over_25_result, "action": "require_approval", "control_version": "1.0", "eval_case_id": "refund_25_01"} if {
+	input.checkpoint == "tool_execution"
+	input.request.capability == "issue_refund"
+}
+
+# METADATA
+# title: "require_approval refund_review_over_25 on issue_refund"
+# custom:
+#   source: "checkpoints.yaml#/control_checkpoints/0"
+demands contains finding.new("refund_review_over_25", "require_approval", "control.tool_execution", "control_checkpoints.refund_review_over_25", "checkpoints.yaml#/control_checkpoints/0") if {
+	input.checkpoint == "tool_execution"
+	input.request.capability == "issue_refund"
+	not _tool_execution_refund_review_over_25_false
+}
+
+_tool_execution_refund_review_over_25_true if {
+	_v_number_arguments_amount_minor_typed
+	_v_number_arguments_amount_minor > 2500
+}
+
+_tool_execution_refund_review_over_25_false if {
+	_v_number_arguments_amount_minor_typed
+	_v_number_arguments_amount_minor <= 2500
+}
+
+default _tool_execution_refund_review_over_25_result := "unknown"
+
+_tool_execution_refund_review_over_25_result := "true" if _tool_execution_refund_review_over_25_true
+
+_tool_execution_refund_review_over_25_result := "false" if _tool_execution_refund_review_over_25_false
+
+_tool_execution_refund_review_over_25_unknown contains "arguments.amount_minor" if not _v_number_arguments_amount_minor_typed
+
+# METADATA
+# title: "audit of refund_manager_over_100 on issue_refund"
+# custom:
+#   source: "checkpoints.yaml#/control_checkpoints/1"
+controls contains {"policy_requirement": "refund_manager_over_100", "predicate_result": _tool_execution_refund_manager_over_100_result, "action": "deny", "control_version": "1.0", "eval_case_id": "refund_100_01"} if {
+	input.checkpoint == "tool_execution"
+	input.request.capability == "issue_refund"
+}
+
+# METADATA
+# title: "deny refund_manager_over_100 on issue_refund"
+# custom:
+#   source: "checkpoints.yaml#/control_checkpoints/1"
+findings contains finding.new("refund_manager_over_100", "deny", "control.tool_execution", "control_checkpoints.refund_manager_over_100", "checkpoints.yaml#/control_checkpoints/1") if {
+	input.checkpoint == "tool_execution"
+	input.request.capability == "issue_refund"
+	not _tool_execution_refund_manager_over_100_false
+}
+
+_tool_execution_refund_manager_over_100_true if {
+	_v_number_arguments_amount_minor_typed
+	_v_number_arguments_amount_minor > 10000
+}
+
+_tool_execution_refund_manager_over_100_false if {
+	_v_number_arguments_amount_minor_typed
+	_v_number_arguments_amount_minor <= 10000
+}
+
+default _tool_execution_refund_manager_over_100_result := "unknown"
+
+_tool_execution_refund_manager_over_100_result := "true" if _tool_execution_refund_manager_over_100_true
+
+_tool_execution_refund_manager_over_100_result := "false" if _tool_execution_refund_manager_over_100_false
+
+_tool_execution_refund_manager_over_100_unknown contains "arguments.amount_minor" if not _v_number_arguments_amount_minor_typed
