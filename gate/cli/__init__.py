@@ -27,7 +27,6 @@ from gate.cli.keys import keys
 from gate.cli.lab import lab
 from gate.cli.mutate import mutate_command
 from gate.cli.release import release
-from gate.cli.rendering import visible
 from gate.cli.serve import serve
 from gate.cli.status import status
 from gate.cli.store import store

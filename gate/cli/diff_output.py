@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from gate.cli.annotations import sarif_log, sarif_result, workflow_command
-from gate.cli.rendering import quoted, visible
+from gate.cli.rendering import quoted
+from gate.documents import visible
 from gate.release.diff import Change, DecisionDiff, Witness
 from gate.release.diff_documents import ABSENT
 from gate.release.diff_rego import Hunk, Place

@@ -12,9 +12,10 @@ import click
 from gate import opa
 from gate.cli.options import PATH, option, output_option
 from gate.cli.progress import progress_bar
-from gate.cli.rendering import emit_json, quoted, visible
+from gate.cli.rendering import emit_json, quoted
 from gate.compiler import compile_bundle
 from gate.compiler.link_cases import linked_cases
+from gate.documents import visible
 from gate.errors import EXIT_DENIED
 from gate.release.diff import Witness
 from gate.release.diff_documents import ABSENT
