@@ -5,7 +5,10 @@ Only re-exports.
 
 from __future__ import annotations
 
+from gate.records.boundaries import BoundaryRecord, BoundaryStatus, EventRange
 from gate.records.chains import ChainState
+from gate.records.constraints import ConstraintRecord, NewConstraint
+from gate.records.continuity_store import BoundaryProof, RunSnapshot
 from gate.records.database import ISOLATION_LEVELS
 from gate.records.heads import GateKey, PublicKey, SignedHead
 from gate.records.keyfile import ReviewerKey, read_key_file, write_key_file
@@ -26,6 +29,8 @@ from gate.records.model import (
     RunStatus,
     StoredVote,
 )
+from gate.records.open_actions import ActionRef, ActionState
+from gate.records.progress import Obligations, OpenWork, Progress
 from gate.records.store import Store
 from gate.records.votes import (
     DOMAIN,
@@ -41,23 +46,35 @@ from gate.records.votes import (
 __all__ = [
     "DOMAIN",
     "ISOLATION_LEVELS",
+    "ActionRef",
+    "ActionState",
     "ApprovalRecord",
     "ApprovalRequest",
     "ApprovalStatus",
+    "BoundaryProof",
+    "BoundaryRecord",
+    "BoundaryStatus",
     "ChainState",
     "Claim",
     "Claimed",
+    "ConstraintRecord",
     "CounterRecord",
     "CounterUse",
     "EffectRecord",
     "EffectStatus",
     "Event",
+    "EventRange",
     "GateKey",
     "IdempotencyRecord",
+    "NewConstraint",
+    "Obligations",
+    "OpenWork",
+    "Progress",
     "PublicKey",
     "ReconcileOutcome",
     "ReviewerKey",
     "RunRecord",
+    "RunSnapshot",
     "RunStatus",
     "SignedHead",
     "Store",

@@ -15,12 +15,18 @@ class ApprovalStore:
 
     _database: Database
 
-    def request_approval(self, new: ApprovalRequest, *, max_wait_ms: int) -> ApprovalRecord:
+    def request_approval(
+        self, new: ApprovalRequest, *, max_wait_ms: int, min_epoch: int | None = None
+    ) -> ApprovalRecord:
         """The open approval for this action and contract, or a new one that expires after `max_wait_ms`.
+
+        `min_epoch`: one from an earlier epoch of the run is closed first; None keeps it.
 
         Raises `ConflictError`: `run_unknown`, `run_closed`.
         """
-        return self._database.writing(lambda tx: approvals.request(tx, new, max_wait_ms=max_wait_ms))
+        return self._database.writing(
+            lambda tx: approvals.request(tx, new, max_wait_ms=max_wait_ms, min_epoch=min_epoch)
+        )
 
     def approval(self, tenant_id: str, approval_id: str) -> ApprovalRecord | None:
         """The approval, or None when this tenant has none of that id."""

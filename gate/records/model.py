@@ -107,6 +107,10 @@ class RunRecord:
     version: int = 1
     status_reason: str = ""
     """Why the status last changed, in the words of whoever changed it."""
+    epoch: int = 1
+    """How often a context was started for this run: 1, and one more with every boundary that was resumed."""
+    boundary_id: str | None = None
+    """Envelope of the boundary that is written and not yet resumed; nothing runs while there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +143,10 @@ class ApprovalRequest:
     release_identity: str
     view: Mapping[str, Any]
     """The redacted arguments a reviewer sees; a JSON object."""
+    capability_version: str | None = None
+    """What the served catalog called the capability when the approval was asked for."""
+    idempotency_key: str | None = None
+    business_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +180,11 @@ class ApprovalRecord:
     """In the order they were cast."""
     status_reason: str = ""
     """Why the status last changed, in the words of whoever changed it."""
+    capability_version: str | None = None
+    idempotency_key: str | None = None
+    business_key: str | None = None
+    epoch: int = 1
+    """Epoch of the run when the first vote was cast; until then, when the approval was asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

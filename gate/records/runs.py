@@ -48,6 +48,11 @@ class LockedRun:
         self._seq, self._hash = int(row["head_seq"]), str(row["head_hash"])
 
     @property
+    def head(self) -> tuple[int, str]:
+        """Number and hash of the last event."""
+        return self._seq, self._hash
+
+    @property
     def status(self) -> RunStatus:
         """The status the run has."""
         return RunStatus(self.row["status"])
@@ -95,7 +100,7 @@ def create(tx: Connection, new: RunRecord) -> RunRecord:
         "status": RunStatus.RUNNING.value,
         "status_reason": checks.text("status_reason", new.status_reason),
     }
-    row |= {"version": 1, "head_seq": 0, "head_hash": GENESIS}
+    row |= {"version": 1, "head_seq": 0, "head_hash": GENESIS, "epoch": 1, "boundary_id": None}
     inserted = _INSERT(tx, row)
     if inserted is None:
         raise checks.conflict("run_exists", f"the run `{row['run_id']}` exists already", "choose a new run id")
@@ -134,6 +139,8 @@ def set_status(
     run = locked(tx, tenant_id, run_id)
     if run.row["version"] != expected_version:
         raise checks.conflict("run_changed", f"the run `{run_id}` was changed by somebody else")
+    if status is RunStatus.RUNNING and run.row["boundary_id"] is not None:
+        raise checks.conflict("boundary_open", "a boundary of the run is not resumed", "resume it first")
     if status not in RUN_MOVES[run.status]:
         raise checks.conflict(
             "run_transition_illegal", f"a run that is {run.status} cannot become {status}", "start a new run"
@@ -169,6 +176,18 @@ def append(tx: Connection, tenant_id: str, run_id: str, event_type: str, payload
     return locked(tx, tenant_id, run_id).append(event_type, payload)
 
 
+def last_event(tx: Connection, tenant_id: str, run_id: str) -> Event | None:
+    """The last event of the run, unverified and without reading any other; None for an unknown run."""
+    row = head(tx, tenant_id, run_id)
+    if row is None:
+        return None
+    query = select(EVENTS).where(
+        EVENTS.c.tenant_id == tenant_id, EVENTS.c.run_id == run_id, EVENTS.c.seq == row["head_seq"]
+    )
+    found = tx.execute(query).mappings().one_or_none()
+    return None if found is None else Event(**{**found, "payload": canonical.parse(found["payload"])})
+
+
 def events(tx: Connection, tenant_id: str, run_id: str) -> list[Event]:
     """The events of the run in order, unverified.
 
@@ -184,9 +203,12 @@ def events(tx: Connection, tenant_id: str, run_id: str) -> list[Event]:
     return found
 
 
-def event_rows(tx: Connection, tenant_id: str, run_id: str) -> Iterator[RowMapping]:
-    """The rows of the run's events in order, read a thousand at a time."""
-    query = select(EVENTS).where(EVENTS.c.tenant_id == tenant_id, EVENTS.c.run_id == run_id).order_by(EVENTS.c.seq)
+def event_rows(tx: Connection, tenant_id: str, run_id: str, *, from_seq: int = 0) -> Iterator[RowMapping]:
+    """The rows of the run's events from `from_seq` on in order, read a thousand at a time."""
+    query = select(EVENTS).where(EVENTS.c.tenant_id == tenant_id, EVENTS.c.run_id == run_id)
+    if from_seq > 0:
+        query = query.where(EVENTS.c.seq >= from_seq)
+    query = query.order_by(EVENTS.c.seq)
     yield from tx.execute(query, execution_options={"yield_per": 1000}).mappings()
 
 
