@@ -6,6 +6,11 @@
 package gate.obligation
 
 import data.gate.approval
+import data.gate.continuity.action
+import data.gate.continuity.boundary
+import data.gate.continuity.epoch
+import data.gate.continuity.rehydration
+import data.gate.continuity.states
 import data.gate.effect
 import data.gate.router
 import data.gate.transition
@@ -13,7 +18,10 @@ import data.gate.verdict
 
 # METADATA
 # title: Every obligation of the decision
-obligations := array.concat(array.concat(array.concat(_for_approval, _for_effect), _for_run), _for_content)
+obligations := array.concat(
+	array.concat(array.concat(_for_approval, _for_effect), array.concat(_for_run, _for_content)),
+	_for_continuity,
+)
 
 _for_approval := [{
 	"type": "request_approval",
@@ -21,6 +29,7 @@ _for_approval := [{
 	"contract_id": _contract_id,
 	"contract_digest": _contract_digest,
 	"max_wait_seconds": _max_wait_seconds,
+	"min_epoch": epoch.min_epoch,
 }] if {
 	verdict.verdict == "require_approval"
 } else := [{"type": "consume_approval", "approval_id": _approval_id, "version": _approval_version}] if {
@@ -62,6 +71,42 @@ _for_content := [{"type": "redact", "pointers": sort(_pointers)}] if {
 	count(_pointers) > 0
 } else := []
 
+_for_continuity := [{
+	"type": "write_boundary",
+	"requested": boundary.requested,
+	"forbidden_states": sort(states.observed),
+}] if {
+	boundary.crossing
+	verdict.verdict == "allow"
+} else := [{
+	"type": "resume_boundary",
+	"envelope_id": _envelope_id,
+	"version": _boundary_version,
+	"epoch": _epoch,
+}] if {
+	rehydration.resuming
+	verdict.verdict == "reauthorization_required"
+} else := [{"type": "reconcile", "idempotency_key": key} | some key in sort(action.unresolved)] if {
+	_at_boundary
+	not verdict.stranger
+} else := []
+
+_at_boundary if boundary.crossing
+
+_at_boundary if rehydration.resuming
+
+default _envelope_id := null
+
+_envelope_id := input.envelope.envelope_id
+
+default _boundary_version := null
+
+_boundary_version := input.state.continuity.boundary.version
+
+default _epoch := null
+
+_epoch := input.envelope.epoch
+
 _pointers contains pointer if {
 	some redaction in router.redactions
 	some pointer in redaction.pointers
@@ -90,6 +135,7 @@ _max_wait_seconds := router.contract.runtime_controls.max_wait_seconds if {
 
 # Whatever else refuses the call, the effect must be reconciled.
 _blocked if {
+	effect.guarded
 	some f in verdict.shown
 	f.verdict == "blocked_on_reconciliation"
 }
