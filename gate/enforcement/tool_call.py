@@ -201,8 +201,14 @@ class CallRunner:
             bundle_version=facts.bundle["version"],
             release_identity=facts.bundle["release_identity"],
             view=redacted_view(action, list(facts.show_arguments.get(call.capability, []))),
+            capability_version=facts.capabilities.get(call.capability, {}).get("capability_version"),
+            idempotency_key=call.idempotency_key,
+            business_key=action.business_key,
         )
-        return self.store.request_approval(request, max_wait_ms=obligation["max_wait_seconds"] * 1000).approval_id
+        asked = self.store.request_approval(
+            request, max_wait_ms=obligation["max_wait_seconds"] * 1000, min_epoch=obligation.get("min_epoch")
+        )
+        return asked.approval_id
 
     def _claim(self, run: Run, call: Call, decision: Decision, prepared: Prepared) -> Claimed | None:
         """Step 4. None only for a call whose decision asks for no claim and consumes nothing."""

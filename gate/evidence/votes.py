@@ -55,5 +55,6 @@ def approval_facts(
         "release_identity": approval.release_identity,
         "expires_at_ms": approval.expires_at_ms,
         "version": approval.version,
+        "epoch": approval.epoch,
         "votes": [vote_facts(v, reviewers) for v in approval.votes],
     }
