@@ -16,6 +16,7 @@ from sqlalchemy import Connection, RowMapping, func, insert, select, update
 from gate import canonical
 from gate.records import checks, open_actions, runs
 from gate.records.clock import now_ms
+from gate.records.model import Event
 from gate.records.runs import LockedRun
 from gate.records.tables import BOUNDARIES, RUNS
 
@@ -94,7 +95,7 @@ def next_first_seq(tx: Connection, tenant_id: str, run_id: str) -> int:
 
 def write(
     tx: Connection, new: BoundaryRecord, *, run_version: int, frozen: EventRange, supersedes: bool
-) -> BoundaryRecord:
+) -> tuple[BoundaryRecord, Event]:
     """Writes a boundary: from here on nothing runs in the run until it is resumed.
 
     `supersedes`: an earlier one that is not resumed is abandoned. Raises `ConflictError`: `run_unknown`, `run_closed`,
@@ -117,8 +118,7 @@ def write(
     row |= {"status": new.status.value, "requested": int(new.requested)}
     written = tx.execute(insert(BOUNDARIES).values(row).returning(*BOUNDARIES.c)).mappings().one()
     _move_run(tx, run, boundary_id=new.envelope_id)
-    run.append("boundary_written", _event_fields(written), at_ms=now)
-    return _record(written)
+    return _record(written), run.append("boundary_written", _event_fields(written), at_ms=now)
 
 
 def seal(
@@ -130,15 +130,14 @@ def seal(
     body: str,
     summary_sha256: str,
     sealed_with: str,
-) -> BoundaryRecord:
+) -> tuple[BoundaryRecord, Event]:
     """Binds the summary to an open boundary. Raises `ConflictError`: `boundary_unknown`, `boundary_changed`."""
     run, row = _locked(tx, tenant_id, envelope_id)
     if row["version"] != expected_version or row["status"] != BoundaryStatus.OPEN:
         raise _changed(envelope_id)
     changes = {"body": body, "seal": sealed_with, "summary_sha256": summary_sha256}
     moved = _move(tx, row, BoundaryStatus.SEALED, **changes)
-    run.append("boundary_sealed", _event_fields(moved))
-    return _record(moved)
+    return _record(moved), run.append("boundary_sealed", _event_fields(moved))
 
 
 def resume(
@@ -150,8 +149,8 @@ def resume(
     run_version: int,
     head: tuple[int, str],
     resumed_by: str,
-) -> tuple[BoundaryRecord, int]:
-    """Resumes a sealed boundary, once, and starts the next epoch, which is returned beside it.
+) -> tuple[BoundaryRecord, int, Event]:
+    """Resumes a sealed boundary, once, and starts the next epoch, which is returned beside it with the event.
 
     Raises `ConflictError`: `boundary_unknown`, `boundary_changed` for one that somebody else resumed or replaced,
     `run_changed` when anything of the run moved since the decision read it.
@@ -166,8 +165,8 @@ def resume(
     epoch = int(run.row["epoch"]) + 1
     moved = _move(tx, row, BoundaryStatus.RESUMED, resumed_by=resumed_by)
     _move_run(tx, run, boundary_id=None, epoch=epoch)
-    run.append("boundary_resumed", {**_event_fields(moved), "new_epoch": epoch, "resumed_by": resumed_by})
-    return _record(moved), epoch
+    event = run.append("boundary_resumed", {**_event_fields(moved), "new_epoch": epoch, "resumed_by": resumed_by})
+    return _record(moved), epoch, event
 
 
 def _locked(tx: Connection, tenant_id: str, envelope_id: str) -> tuple[LockedRun, RowMapping]:

@@ -97,6 +97,21 @@ def lineage(
     return whole, tuple(later) if whole else ()
 
 
+def tail_holds(tx: Connection, tenant_id: str, run_id: str, *, length: int = 8) -> bool:
+    """Whether the last `length` events hold and end in the recorded head; reads no more than those."""
+    head = runs.head(tx, tenant_id, run_id)
+    if head is None:
+        return False
+    first = max(1, int(head["head_seq"]) - length + 1)
+    before = runs.GENESIS if first == 1 else hash_at(tx, tenant_id, run_id, first - 1)
+    seq, prev_hash = first, before
+    for row in runs.event_rows(tx, tenant_id, run_id, from_seq=first):
+        if prev_hash is None or _payload(row, seq, prev_hash) is None:
+            return False
+        seq, prev_hash = seq + 1, row["hash"]
+    return bool(seq - 1 == head["head_seq"] and prev_hash == head["head_hash"])
+
+
 def hash_at(tx: Connection, tenant_id: str, run_id: str, seq: int) -> str | None:
     """The stored hash of one event, or None when there is none of that number."""
     query = select(EVENTS.c.hash).where(EVENTS.c.tenant_id == tenant_id, EVENTS.c.run_id == run_id, EVENTS.c.seq == seq)

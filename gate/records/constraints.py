@@ -18,7 +18,7 @@ from gate.records import checks, runs
 from gate.records.clock import now_ms
 from gate.records.tables import USER_CONSTRAINTS
 
-MAX_ACTIVE = 200
+MAX_ACTIVE = 64
 """How many constraints of one principal hold at once: each is read at every call."""
 
 MAX_BYTES = 32_768
@@ -92,6 +92,8 @@ def record(tx: Connection, tenant_id: str, run_id: str, new: NewConstraint) -> C
         raise InputError(f"a principal has at most {MAX_ACTIVE} constraints", code="constraints_too_many")
     row |= {"digest": _digest(row), "status": "active", "version": 1, "recorded_at_ms": now_ms(tx)}
     inserted = tx.execute(insert(USER_CONSTRAINTS).values(row).returning(*USER_CONSTRAINTS.c)).mappings().one()
+    # A call that was decided before the user spoke must be decided again.
+    runs.touch(tx, run)
     run.append("constraint_recorded", _event_fields(inserted), at_ms=row["recorded_at_ms"])
     return _record(inserted)
 

@@ -38,6 +38,8 @@ class RunSnapshot:
     """The one asked for, else the one that is not resumed yet."""
     boundaries: int
     """How many the run has had."""
+    tail_holds: bool
+    """The last events are what was hashed and end in the recorded head; the chain before them is not read again."""
     approvals_known: frozenset[str]
     """Ids among the named ones that the tenant has."""
     now_ms: int
@@ -112,6 +114,7 @@ class ContinuityStore:
                 constraints=(*bound, *(record for record in others if record is not None)),
                 boundary=None if wanted is None else boundaries.find(tx, tenant_id, wanted),
                 boundaries=boundaries.count(tx, tenant_id, run_id),
+                tail_holds=chains.tail_holds(tx, tenant_id, run_id),
                 approvals_known=open_actions.known_approvals(tx, tenant_id, approvals),
                 now_ms=now,
             )
@@ -150,8 +153,8 @@ class ContinuityStore:
 
     def write_boundary(
         self, new: BoundaryRecord, *, run_version: int, frozen: EventRange, supersedes: bool = False
-    ) -> BoundaryRecord:
-        """Writes a boundary over exactly the records that were read.
+    ) -> tuple[BoundaryRecord, Event]:
+        """Writes a boundary over exactly the records that were read; with the event that says so.
 
         Raises `ConflictError`: see `gate.records.boundaries.write`.
         """
@@ -169,7 +172,7 @@ class ContinuityStore:
         body: str,
         summary_sha256: str,
         sealed_with: str,
-    ) -> BoundaryRecord:
+    ) -> tuple[BoundaryRecord, Event]:
         """Binds the summary to an open boundary. Raises `ConflictError`: `boundary_unknown`, `boundary_changed`."""
         tenant_id, envelope_id = checks.name("tenant_id", tenant_id), checks.name("envelope_id", envelope_id)
         checks.digest("summary_sha256", summary_sha256)
@@ -194,8 +197,8 @@ class ContinuityStore:
         run_version: int,
         head: tuple[int, str],
         resumed_by: str,
-    ) -> tuple[BoundaryRecord, int]:
-        """Resumes a sealed boundary, once; the new epoch beside it.
+    ) -> tuple[BoundaryRecord, int, Event]:
+        """Resumes a sealed boundary, once; with the new epoch and the event that says so.
 
         Raises `ConflictError`: see `gate.records.boundaries.resume`.
         """
@@ -213,10 +216,12 @@ class ContinuityStore:
             )
         )
 
-    def head_event(self, tenant_id: str, run_id: str) -> Event | None:
-        """The last event of the run, unverified; None for an unknown run."""
+    def source_events(self, tenant_id: str, run_id: str, *, first_seq: int, last_seq: int, limit: int) -> list[Event]:
+        """The last `limit` events of the range that name a constraint, an approval, an effect or progress, in order."""
         tenant_id, run_id = checks.name("tenant_id", tenant_id), checks.name("run_id", run_id)
-        return self._database.reading(lambda tx: runs.last_event(tx, tenant_id, run_id))
+        return self._database.reading(
+            lambda tx: runs.telling_events(tx, tenant_id, run_id, first_seq=first_seq, last_seq=last_seq, limit=limit)
+        )
 
     def record_constraint(self, tenant_id: str, run_id: str, new: NewConstraint) -> ConstraintRecord:
         """Records a user's constraint. Raises as `gate.records.constraints.record` does."""

@@ -154,6 +154,15 @@ def end(tx: Connection, run: LockedRun, status: RunStatus, reason: str) -> None:
         _moved(tx, run, status, reason)
 
 
+def touch(tx: Connection, run: LockedRun) -> None:
+    """Makes whatever was decided about the locked run and not yet carried out stale."""
+    tx.execute(
+        update(RUNS)
+        .where(RUNS.c.tenant_id == run.row["tenant_id"], RUNS.c.run_id == run.row["run_id"])
+        .values(version=run.row["version"] + 1)
+    )
+
+
 def _moved(tx: Connection, run: LockedRun, status: RunStatus, reason: str) -> RunRecord:
     before = run.status
     moved = tx.execute(
@@ -176,16 +185,28 @@ def append(tx: Connection, tenant_id: str, run_id: str, event_type: str, payload
     return locked(tx, tenant_id, run_id).append(event_type, payload)
 
 
-def last_event(tx: Connection, tenant_id: str, run_id: str) -> Event | None:
-    """The last event of the run, unverified and without reading any other; None for an unknown run."""
-    row = head(tx, tenant_id, run_id)
-    if row is None:
-        return None
-    query = select(EVENTS).where(
-        EVENTS.c.tenant_id == tenant_id, EVENTS.c.run_id == run_id, EVENTS.c.seq == row["head_seq"]
+_TELLING = (
+    *("constraint_recorded", "constraint_withdrawn", "progress_recorded", "obligation_opened", "obligation_closed"),
+    *("approval_requested", "approval_vote", "approval_consumed", "approval_revoked"),
+    *("effect_claimed", "effect_settled", "effect_lease_expired", "effect_reconciled"),
+)
+
+
+def telling_events(
+    tx: Connection, tenant_id: str, run_id: str, *, first_seq: int, last_seq: int, limit: int
+) -> list[Event]:
+    """The last `limit` events of the range that name a constraint, an approval, an effect or progress, in order.
+
+    Raises `StoreError` `event_chain_broken` for an unreadable one.
+    """
+    query = (
+        select(EVENTS)
+        .where(EVENTS.c.tenant_id == tenant_id, EVENTS.c.run_id == run_id)
+        .where(EVENTS.c.seq >= first_seq, EVENTS.c.seq <= last_seq, EVENTS.c.event_type.in_(_TELLING))
+        .order_by(EVENTS.c.seq.desc())
+        .limit(limit)
     )
-    found = tx.execute(query).mappings().one_or_none()
-    return None if found is None else Event(**{**found, "payload": canonical.parse(found["payload"])})
+    return [_event(row) for row in reversed(tx.execute(query).mappings().all())]
 
 
 def events(tx: Connection, tenant_id: str, run_id: str) -> list[Event]:
@@ -193,14 +214,15 @@ def events(tx: Connection, tenant_id: str, run_id: str) -> list[Event]:
 
     Raises `StoreError` `event_chain_broken` for an unreadable one.
     """
-    found = []
-    for row in event_rows(tx, tenant_id, run_id):
-        try:
-            payload = canonical.parse(row["payload"])
-        except (InputError, AttributeError) as exc:
-            raise broken(run_id, row["seq"]) from exc
-        found.append(Event(**{**row, "payload": payload}))
-    return found
+    return [_event(row) for row in event_rows(tx, tenant_id, run_id)]
+
+
+def _event(row: RowMapping) -> Event:
+    try:
+        payload = canonical.parse(row["payload"])
+    except (InputError, AttributeError) as exc:
+        raise broken(row["run_id"], row["seq"]) from exc
+    return Event(**{**row, "payload": payload})
 
 
 def event_rows(tx: Connection, tenant_id: str, run_id: str, *, from_seq: int = 0) -> Iterator[RowMapping]:
