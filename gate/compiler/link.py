@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gate.compiler.link_approvals import demanded, link_approvals
+from gate.compiler.link_continuity import link_continuity
 from gate.compiler.link_controls import link_predicates
 from gate.compiler.link_governance import link_governance
 from gate.compiler.link_runtime_controls import link_runtime_controls
@@ -160,4 +161,5 @@ _CHECKS: tuple[Callable[[Bundle], Iterator[Problem]], ...] = (
     link_predicates,
     link_governance,
     link_runtime_controls,
+    link_continuity,
 )

@@ -248,6 +248,7 @@ state:
     release_identity: {$facts: /bundle/release_identity}
     expires_at_ms: <EXPIRES_MS>
     version: 2
+    epoch: 1
     votes:
       - reviewer: <REVIEWER>
         key_id: "<KEY_ID>"

@@ -80,9 +80,9 @@ _for_continuity := [{
 	verdict.verdict == "allow"
 } else := [{
 	"type": "resume_boundary",
-	"envelope_id": _envelope_id,
-	"version": _boundary_version,
-	"epoch": _epoch,
+	"envelope_id": input.envelope.envelope_id,
+	"version": input.state.continuity.boundary.version,
+	"epoch": input.envelope.epoch,
 }] if {
 	rehydration.resuming
 	verdict.verdict == "reauthorization_required"
@@ -94,18 +94,6 @@ _for_continuity := [{
 _at_boundary if boundary.crossing
 
 _at_boundary if rehydration.resuming
-
-default _envelope_id := null
-
-_envelope_id := input.envelope.envelope_id
-
-default _boundary_version := null
-
-_boundary_version := input.state.continuity.boundary.version
-
-default _epoch := null
-
-_epoch := input.envelope.epoch
 
 _pointers contains pointer if {
 	some redaction in router.redactions

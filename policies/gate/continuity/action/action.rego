@@ -153,58 +153,88 @@ _listed if {
 
 _all_there if {
 	count(input.envelope.actions) <= count(_now)
-	_everywhere([i | some i, _ in input.envelope.actions; _stated(_now[i].capability_name)])
+	places := [i |
+		a := input.envelope.actions[i]
+		_recorded(a, _now[i])
+	]
+	_everywhere(places)
 }
+
+_recorded(_, now) if _stated(now.capability_name)
 
 _none_new if count(_now) <= count(input.envelope.actions)
 
-_same_capability if _everywhere([i |
-	some i, a in input.envelope.actions
-	_stated(a.capability_name)
-	a.capability_name == _now[i].capability_name
-])
+_same_capability if {
+	places := [i |
+		a := input.envelope.actions[i]
+		_stated(a.capability_name)
+		a.capability_name == _now[i].capability_name
+	]
+	_everywhere(places)
+}
 
-_same_capability_version if _everywhere([i |
-	some i, a in input.envelope.actions
-	_stated(a.capability_version)
-	a.capability_version == _now[i].capability_version
-	a.capability_version == router.catalog[a.capability_name].capability_version
-])
+_same_capability_version if {
+	places := [i |
+		a := input.envelope.actions[i]
+		_stated(a.capability_version)
+		a.capability_version == _now[i].capability_version
+		a.capability_version == router.catalog[a.capability_name].capability_version
+	]
+	_everywhere(places)
+}
 
 # null equals null: no approval then, and none now.
-_same_approval if _everywhere([i |
-	some i, a in input.envelope.actions
-	_text_or_null(a.approval_id)
-	a.approval_id == _now[i].approval_id
-])
+_same_approval if {
+	places := [i |
+		a := input.envelope.actions[i]
+		_text_or_null(a.approval_id)
+		a.approval_id == _now[i].approval_id
+	]
+	_everywhere(places)
+}
 
-_same_expiry if _everywhere([i |
-	some i, a in input.envelope.actions
-	a.approval_expires_at_ms == _now[i].approval_expires_at_ms
-])
+_same_expiry if {
+	places := [i |
+		a := input.envelope.actions[i]
+		a.approval_expires_at_ms == _now[i].approval_expires_at_ms
+	]
+	_everywhere(places)
+}
 
-_same_digest if _everywhere([i |
-	some i, a in input.envelope.actions
-	_stated(a.action_digest)
-	a.action_digest == _now[i].action_digest
-])
+_same_digest if {
+	places := [i |
+		a := input.envelope.actions[i]
+		_stated(a.action_digest)
+		a.action_digest == _now[i].action_digest
+	]
+	_everywhere(places)
+}
 
-_same_key if _everywhere([i |
-	some i, a in input.envelope.actions
-	_text_or_null(a.idempotency_key)
-	a.idempotency_key == _now[i].idempotency_key
-])
+_same_key if {
+	places := [i |
+		a := input.envelope.actions[i]
+		_text_or_null(a.idempotency_key)
+		a.idempotency_key == _now[i].idempotency_key
+	]
+	_everywhere(places)
+}
 
-_same_business_key if _everywhere([i |
-	some i, a in input.envelope.actions
-	_text_or_null(a.business_key_digest)
-	a.business_key_digest == _now[i].business_key_digest
-])
+_same_business_key if {
+	places := [i |
+		a := input.envelope.actions[i]
+		_text_or_null(a.business_key_digest)
+		a.business_key_digest == _now[i].business_key_digest
+	]
+	_everywhere(places)
+}
 
-_same_status if _everywhere([i |
-	some i, a in input.envelope.actions
-	_follows(a.side_effect_status, _now[i].side_effect_status)
-])
+_same_status if {
+	places := [i |
+		a := input.envelope.actions[i]
+		_follows(a.side_effect_status, _now[i].side_effect_status)
+	]
+	_everywhere(places)
+}
 
 _follows(then, now) if {
 	then in _known
@@ -221,19 +251,25 @@ _follows(then, now) if {
 	now in _unsettled
 }
 
-_none_revoked if _everywhere([i |
-	some i, _ in input.envelope.actions
-	_unrevoked(_now[i].approval_status)
-])
+_none_revoked if {
+	places := [i |
+		a := input.envelope.actions[i]
+		_unrevoked(a, _now[i])
+	]
+	_everywhere(places)
+}
 
-_unrevoked(status) if is_null(status)
+_unrevoked(_, now) if is_null(now.approval_status)
 
-_unrevoked(status) if status in {"approved", "pending", "rejected", "expired", "consumed", "cancelled"}
+_unrevoked(_, now) if now.approval_status in {"approved", "pending", "rejected", "expired", "consumed", "cancelled"}
 
-_all_active if _everywhere([i |
-	some i, a in input.envelope.actions
-	_active(a, _now[i])
-])
+_all_active if {
+	places := [i |
+		a := input.envelope.actions[i]
+		_active(a, _now[i])
+	]
+	_everywhere(places)
+}
 
 _active(then, now) if {
 	is_null(then.approval_id)
@@ -245,10 +281,13 @@ _active(_, now) if now.approval_status in {"approved", "revoked"}
 
 _active(then, now) if _used_up(then, now)
 
-_none_expired if _everywhere([i |
-	some i, a in input.envelope.actions
-	_unexpired(a, _now[i])
-])
+_none_expired if {
+	places := [i |
+		a := input.envelope.actions[i]
+		_unexpired(a, _now[i])
+	]
+	_everywhere(places)
+}
 
 _unexpired(then, now) if {
 	is_null(then.approval_id)

@@ -27,6 +27,15 @@ test_observed_several_at_once if {
 	) == {"approval_pending", "incident_open", "multi_step_in_progress"}
 }
 
+# No approval, and so none that waits; a status that cannot be read may be one.
+test_observed_nothing_of_an_action_without_approval if {
+	path := "/state/continuity/actions/0"
+	free := fixture.puts(fixture.compacting, {concat("", [path, "/approval_id"]): null, concat("", [path, "/approval_status"]): null})
+	_observed(free, fixture.bundles) == set()
+	_observed(core.put(free, concat("", [path, "/approval_id"]), "apr-1"), fixture.bundles) == {"approval_pending"}
+	_observed(core.without(free, concat("", [path, "/approval_id"])), fixture.bundles) == {"approval_pending"}
+}
+
 _observed(doc, bundles) := got if {
 	got := states.observed with input as doc
 		with data.gate.agents.bundle_of as core.bundle_of
