@@ -22,6 +22,7 @@ from gate.cli.effects import effects
 from gate.cli.eval import evaluate
 from gate.cli.explain import explain
 from gate.cli.init import init
+from gate.cli.inspect_continuity import inspect_continuity
 from gate.cli.rendering import visible
 from gate.cli.serve import serve
 from gate.cli.status import status
@@ -45,6 +46,7 @@ COMMANDS: tuple[click.Command, ...] = (
     status,
     approvals,
     effects,
+    inspect_continuity,
     store,
     demo,
     bench,

@@ -323,7 +323,7 @@ def _tell(desk: Desk, run: Run, written: BoundaryRecord, body: Mapping[str, Any]
             "head_hash": frozen["head_hash"],
             "summary_sha256": written.summary_sha256,
             "preserved_fields": list(PRESERVED),
-            "requires_reauthorization": True,
+            "requires_reauthorization": "true",
         },
         event,
     )

@@ -23,7 +23,7 @@ def recover(desk: Desk, run: Run) -> Boundary:
     return write(desk, run, RECOVERY, operation=UNREQUESTED, summary=None)
 
 
-def note(desk: Desk, run: Run, reason: str, *, summary: object = None) -> Boundary:
+def note(desk: Desk, run: Run, reason: str, *, summary: object = None, envelope_id: str | None = None) -> Boundary:
     """Records that a context was cut without anybody asking; `summary` is what stands in its place, None if not known.
 
     `reason` is context_compaction, context_reset, handoff or fork. Without a summary the boundary stays open until
@@ -32,4 +32,4 @@ def note(desk: Desk, run: Run, reason: str, *, summary: object = None) -> Bounda
     if reason not in OPERATIONS:
         raise InputError(f"`{reason!a}` is not a reason for a boundary", code="boundary_reason_unknown")
     text = None if summary is None else checked_summary(summary)
-    return write(desk, run, reason, operation=UNREQUESTED, summary=text)
+    return write(desk, run, reason, operation=UNREQUESTED, summary=text, envelope_id=envelope_id)

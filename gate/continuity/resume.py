@@ -236,8 +236,8 @@ def _said(envelope: Mapping[str, Any], envelope_id: str, decision: Decision, rea
         "status": str(decision.verdict),
         "reason": reason,
         "reasons": list(decision.codes),
-        "authorized": False,
-        "requires_reauthorization": True,
+        "authorized": "false",
+        "requires_reauthorization": "true",
         "revision": decision.revision,
         "request_id": decision.audit.get("request_id"),
     }

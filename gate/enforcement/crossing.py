@@ -35,9 +35,11 @@ class Crossing:
         """Writes an envelope from the records after a crash; it is resumed without a summary."""
         return recovery.recover(self._desk, run)
 
-    def note_boundary(self, run: Run, reason: str, *, summary: str | None = None) -> Boundary:
+    def note_boundary(
+        self, run: Run, reason: str, *, summary: str | None = None, envelope_id: str | None = None
+    ) -> Boundary:
         """Records a boundary that nobody asked for, such as a compaction by the model's provider."""
-        return recovery.note(self._desk, run, reason, summary=summary)
+        return recovery.note(self._desk, run, reason, summary=summary, envelope_id=envelope_id)
 
     def resume(self, envelope_id: str, presented_summary: str | None, host: Run) -> Resumption:
         """Validates the boundary and, once, starts the next epoch; exactly three verdicts, none of which is an allow.
