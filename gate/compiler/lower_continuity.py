@@ -21,7 +21,9 @@ COMPARED = ("role", "objective", "evidence_refs", "budget_remaining", "pending_o
 def continuity_modules(bundle: Bundle) -> Iterator[Module]:
     """One module when the bundle has the document, none otherwise."""
     if bundle.continuity is not None:
-        yield Module("continuity.rego", "What is added at a context boundary", tuple(_constants(bundle, bundle.continuity)))
+        yield Module(
+            "continuity.rego", "What is added at a context boundary", tuple(_constants(bundle, bundle.continuity))
+        )
 
 
 def _constants(bundle: Bundle, added: ContinuityPolicy) -> Iterator[Constant]:

@@ -112,7 +112,7 @@ _alternative_sound(literals) if {
 
 _literal_sound(l) if {
 	_side_sound(l)
-	l.op in {"==", "!=", "<", "<=", ">", ">=", "in", "not_in", "matches", "not_matches", "exists", "absent"}
+	l.op in {"==", "!=", "<", "<=", ">", ">=", "in", "not_in", "contains", "not_contains", "matches", "not_matches", "exists", "absent"}
 	_right_sound(l)
 }
 
@@ -135,6 +135,12 @@ _right_sound(l) if {
 	l.op in {"in", "not_in"}
 	is_array(l.value)
 	count(l.value) > 0
+}
+
+_right_sound(l) if {
+	l.op in {"contains", "not_contains"}
+	l.kind == "list"
+	is_string(l.value)
 }
 
 _right_sound(l) if {
@@ -199,7 +205,7 @@ _false(l) if {
 }
 
 _compared(l) if {
-	l.op in {"==", "!=", "<", "<=", ">", ">=", "in", "not_in", "matches", "not_matches"}
+	l.op in {"==", "!=", "<", "<=", ">", ">=", "in", "not_in", "contains", "not_contains", "matches", "not_matches"}
 	_typed(_value(l), l.kind)
 	_right_typed(l)
 }
@@ -243,6 +249,10 @@ _complement(">=", left, right) if left < right
 _complement("in", left, right) if count([r | some r in right; r == left]) == 0
 
 _complement("not_in", left, right) if left in right
+
+_complement("contains", left, right) if count([x | some x in left; x == right]) == 0
+
+_complement("not_contains", left, right) if right in left
 
 _complement("matches", left, right) if regex.match(right, left) == false
 

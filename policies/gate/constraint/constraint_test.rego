@@ -168,6 +168,8 @@ _operators := [
 	[{"kind": "string", "op": "not_in", "value": ["a", "b"]}, [["a", false], ["c", true], [7, true], [null, true]]],
 	[{"kind": "string", "op": "matches", "value": "^a"}, [["ab", true], ["b", false], [7, true], [null, true]]],
 	[{"kind": "string", "op": "not_matches", "value": "^a"}, [["ab", false], ["b", true], [7, true], [null, true]]],
+	[{"kind": "list", "op": "contains", "value": "a"}, [[["a", "b"], true], [["b"], false], [[7], true], [null, true]]],
+	[{"kind": "list", "op": "not_contains", "value": "a"}, [[["a"], false], [["b"], true], ["a", true], [null, true]]],
 	[{"kind": "boolean", "op": "==", "value": true}, [[true, true], [false, false], ["true", true], [null, true]]],
 	[{"kind": "string", "op": "exists"}, [["a", true], [7, true], [null, false]]],
 	[{"kind": "string", "op": "absent"}, [["a", false], [7, false], [null, true]]],
