@@ -13,7 +13,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from gate.errors import EvidenceError
 
@@ -33,22 +33,23 @@ class TraceEvent:
     payload: Mapping[str, Scalar | Sequence[str]]
 
     def as_line(self) -> str:
-        """The event as one line of ASCII JSON, keys in the order of the schema.
+        """The event as one line of ASCII JSON. Raises as `as_dict` does."""
+        return json.dumps(self.as_dict(), allow_nan=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The event with its keys in the order of the schema.
 
         Raises `EvidenceError` (`trace_event_invalid`) for what the schema has no place for.
         """
         if not self.event_type or not self.trace_id or not all(map(_fits, self.payload.values())):
             raise EvidenceError("the trace event is not in the form of its schema", code="trace_event_invalid")
-        return json.dumps(
-            {
-                "schema_version": SCHEMA_VERSION,
-                "event_type": self.event_type,
-                "trace_id": self.trace_id,
-                "at_ms": self.at_ms,
-                "payload": {key: list(v) if isinstance(v, tuple) else v for key, v in self.payload.items()},
-            },
-            allow_nan=False,
-        )
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "event_type": self.event_type,
+            "trace_id": self.trace_id,
+            "at_ms": self.at_ms,
+            "payload": {key: list(v) if isinstance(v, tuple) else v for key, v in self.payload.items()},
+        }
 
 
 def _fits(value: object) -> bool:

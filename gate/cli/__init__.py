@@ -23,6 +23,7 @@ from gate.cli.effects import effects
 from gate.cli.eval import evaluate
 from gate.cli.explain import explain
 from gate.cli.init import init
+from gate.cli.inspect_continuity import inspect_continuity
 from gate.cli.keys import keys
 from gate.cli.lab import lab
 from gate.cli.mutate import mutate_command
@@ -54,6 +55,7 @@ COMMANDS: tuple[click.Command, ...] = (
     status,
     approvals,
     effects,
+    inspect_continuity,
     store,
     demo,
     lab,

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gate.compiler.link_approvals import demanded, link_approvals
+from gate.compiler.link_continuity import link_continuity
 from gate.compiler.link_controls import link_predicates
 from gate.compiler.link_governance import link_governance
 from gate.compiler.link_limits import link_limits
@@ -162,4 +163,5 @@ _CHECKS: tuple[Callable[[Bundle], Iterator[Problem]], ...] = (
     link_limits,
     link_governance,
     link_runtime_controls,
+    link_continuity,
 )

@@ -11,6 +11,7 @@ from typing import Any
 
 from gate.canonical import digest
 from gate.compiler.literal import package_name
+from gate.compiler.lower_continuity import continuity_modules
 from gate.compiler.lower_contracts import contract_entry
 from gate.compiler.lower_controls import LoweredPredicates, lower_predicates
 from gate.compiler.lower_governance import envelope_extras, governance_modules
@@ -67,6 +68,7 @@ def lower(bundle: Bundle) -> CompiledBundle:
         modules += _split("limits.rego", "Limits and budgets", limits)
     if bundle.runtime_controls is not None:
         modules += _split("runtime_controls.rego", "Runtime controls", list(lower_runtime_controls(bundle)))
+    modules += continuity_modules(bundle)
     return CompiledBundle(package=package_name(bundle.name), modules=tuple(modules))
 
 

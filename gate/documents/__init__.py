@@ -6,6 +6,7 @@ from gate.documents.argument_schema import ArgumentValidator, argument_schema_pr
 from gate.documents.bundle import Bundle, load_bundle
 from gate.documents.cases import Case, load_cases
 from gate.documents.checkpoints import EVERY, ControlCheckpoint
+from gate.documents.continuity import ContinuityPolicy
 from gate.documents.document import Document, Place, pointer_of, tokens_of
 from gate.documents.governance import AgentIdentity, ApprovalPolicy, ControlsPolicy, DelegatedAuthorizationPolicy
 from gate.documents.models import (
@@ -48,6 +49,7 @@ __all__ = [
     "Capability",
     "CapabilityPolicy",
     "Case",
+    "ContinuityPolicy",
     "ControlCheckpoint",
     "ControlsPolicy",
     "DelegatedAuthorizationPolicy",

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from gate.documents import reading
 from gate.documents.argument_schema import argument_schema_problems
 from gate.documents.checkpoints import ControlCheckpoint, control_checkpoints
+from gate.documents.continuity import ContinuityPolicy, continuity_policy
 from gate.documents.document import Document, pointer_of
 from gate.documents.files import entries, read_document
 from gate.documents.governance import (
@@ -35,6 +36,7 @@ REQUIRED = ("policy.yaml", "capabilities.yaml")
 OPTIONAL = (
     *("approvals.yaml", "reviewers.yaml", "agent.yaml"),
     *("controls.yaml", "checkpoints.yaml", "runtime-controls.yaml"),
+    "continuity.yaml",
 )
 _KNOWN = (ENVELOPE, *REQUIRED, *OPTIONAL)
 # The ledger is written by the release room and is no document of the policy.
@@ -69,6 +71,8 @@ class Bundle:
     """Defaults of the contracts; None when `approvals.yaml` states none."""
     runtime_controls: RuntimeControls | None = None
     """None when the bundle has no `runtime-controls.yaml`."""
+    continuity: ContinuityPolicy | None = None
+    """None when the bundle has no `continuity.yaml`: it then adds nothing at a boundary."""
     documents: Mapping[str, Document] = field(repr=False)
     """By file name; every document the bundle has, `bundle.yaml` among them."""
 
@@ -114,6 +118,7 @@ def load_bundle(folder: Path) -> Bundle:
     controls = build("controls.yaml", controls_policy)
     approvals = build("approvals.yaml", approval_policy)
     runtime = build("runtime-controls.yaml", runtime_controls)
+    continuity = build("continuity.yaml", continuity_policy)
     if problems or meta is None or policy is None or capabilities is None:
         raise BundleError(problems)
     return Bundle(
@@ -129,6 +134,7 @@ def load_bundle(folder: Path) -> Bundle:
         controls=controls,
         approvals=approvals,
         runtime_controls=runtime,
+        continuity=continuity,
         documents=documents,
     )
 

@@ -46,12 +46,13 @@ class Case:
 def load_cases(folder: Path) -> tuple[Case, ...]:
     """The cases in `folder/cases`, sorted by file name. Raises `BundleError` with all problems of all files.
 
-    A bundle without `cases/_base.yaml`, or with nothing but it, is refused: its test would test nothing.
+    `cases/_NAME.yaml` is a patch over the base document for the cases that say `base: NAME`. A bundle without
+    `cases/_base.yaml`, or with nothing but it, is refused: its test would test nothing.
     """
     cases_folder = folder / "cases"
     names = entries(cases_folder, code="cases_missing")
     problems: list[Problem] = []
-    base: dict[str, Any] | None = None
+    bases: dict[str, dict[str, Any]] = {}
     found: list[Document] = []
     for name in names:
         if not name.lower().endswith((".yaml", ".yml")):
@@ -65,8 +66,8 @@ def load_cases(folder: Path) -> tuple[Case, ...]:
         except BundleError as exc:
             problems += exc.problems
             continue
-        if name == _BASE:
-            base = document.value
+        if name.startswith("_"):
+            bases[name] = document.value
             continue
         breaches = schema_problems(document, schema("case")) or list(_patch_problems(document))
         problems += breaches
@@ -78,9 +79,28 @@ def load_cases(folder: Path) -> tuple[Case, ...]:
         problems.append(Problem(str(cases_folder / _BASE), 1, 1, "case_base_missing", message))
     if not found and not problems:
         problems.append(Problem(str(cases_folder), 1, 1, "cases_missing", "there is no case in the folder"))
-    if problems or base is None:
+    problems += _bases(found, names)
+    if problems or _BASE not in bases:
         raise BundleError(problems)
-    return tuple(_case(document, base) for document in found)
+    sound = bases[_BASE]
+    derived = {name: sound if name == _BASE else patched(sound, patch) for name, patch in bases.items()}
+    return tuple(_case(document, derived[_base_of(document)]) for document in found)
+
+
+def _base_of(document: Document) -> str:
+    return f"_{document.value.get('base', 'base')}.yaml"
+
+
+def _bases(found: list[Document], names: list[str]) -> Iterator[Problem]:
+    used = {_base_of(document) for document in found}
+    for document in found:
+        if _base_of(document) not in {_BASE, *names}:
+            message = f"{quoted(_base_of(document))} is not in the folder"
+            yield document.problem("/base", "case_base_unknown", message)
+    for name in names:
+        if name.startswith("_") and name.endswith(".yaml") and name != _BASE and found and name not in used:
+            place = str(Path(found[0].file).parent / name)
+            yield Problem(place, 1, 1, "case_base_unused", f"no case is a patch over {quoted(name)}")
 
 
 def patched(base: Any, patch: Any) -> Any:

@@ -18,9 +18,11 @@ from typing import Any
 
 from gate.canonical import canonical_bytes, parse
 from gate.compiler.model import CHECKPOINTS
+from gate.continuity import Desk, Sealer
 from gate.decision import ActionBlocked, Decision
 from gate.enforcement.asking import ask, refusal
 from gate.enforcement.call_token import token_of
+from gate.enforcement.crossing import Crossing
 from gate.enforcement.deadline import run_with_deadline
 from gate.enforcement.obligations import ENDED, MAX_ROUNDS, refuse_unknown, undischarged
 from gate.enforcement.outcome import AlreadyCommitted, EffectNotStarted, EffectOutcomeUnknown
@@ -54,12 +56,13 @@ def system_clock_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class Gate:
+class Gate(Crossing):
     """The policy enforcement point of one deployment.
 
     `environment` names the deployment and is signed into every approval. `clock_ms` is the gate's clock in
     milliseconds; expiry of approvals is compared with the database's clock besides. `call_key` signs what the executor
     hands to tools that verify their calls; `call_keys` are the public keys such a tool accepts, by key id.
+    `seal_key` seals envelopes: without one no boundary is written; `seal_keys` are keys of earlier seals, by id.
     """
 
     def __init__(
@@ -72,10 +75,13 @@ class Gate:
         clock_ms: Callable[[], int] = system_clock_ms,
         call_key: GateKey | None = None,
         call_keys: Mapping[str, PublicKey] | None = None,
+        seal_key: GateKey | None = None,
+        seal_keys: Mapping[str, PublicKey] | None = None,
     ) -> None:
         self._point = point
         self._store = store
-        self._tracer = Tracer(trace or NullSink(), clock_ms)
+        sink = trace or NullSink()
+        self._tracer = Tracer(sink, clock_ms)
         self._clock_ms = clock_ms
         self._evidence = EvidenceBuilder(store=store, environment=environment)
         self._runner = CallRunner(
@@ -87,6 +93,15 @@ class Gate:
             sign=None if call_key is None else functools.partial(_signed, call_key, environment, clock_ms),
         )
         self._verifier = CallVerifier(store=store, environment=environment, keys=dict(call_keys or {}))
+        self._desk = Desk(
+            ask=functools.partial(ask, point),
+            evidence_facts=point.facts,
+            store=store,
+            evidence=self._evidence,
+            sealer=Sealer(key=seal_key, keys=seal_keys or {}),
+            clock_ms=clock_ms,
+            sink=sink,
+        )
         self.reviews = Reviews(
             point=point,
             store=store,
@@ -98,9 +113,16 @@ class Gate:
         """Votes on approvals and reconciliation of effects, for people."""
 
     def start_run(
-        self, *, agent_id: str, identity: Identity, session_id: str, trace_id: str, run_id: str | None = None
+        self,
+        *,
+        agent_id: str,
+        identity: Identity,
+        session_id: str,
+        trace_id: str,
+        run_id: str | None = None,
+        role: str | None = None,
     ) -> Run:
-        """Starts a run after asking at checkpoint input, operation run_start.
+        """Starts a run, in epoch 1, after asking at checkpoint input, operation run_start.
 
         Raises `ActionBlocked` unless allowed, `InputError` for a blank name, `ConflictError` when the run exists.
         """
@@ -110,6 +132,8 @@ class Gate:
             run_id=run_id or f"run-{secrets.token_hex(8)}",
             trace_id=trace_id,
             identity=identity,
+            epoch=1,
+            role=role,
         )
         decision = self.check(run, "run_start").enforce()
         try:

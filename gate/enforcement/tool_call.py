@@ -234,12 +234,16 @@ class CallRunner:
             bundle_version=facts.bundle["version"],
             release_identity=facts.bundle["release_identity"],
             view=redacted_view(action, list(facts.show_arguments.get(call.capability, []))),
+            capability_version=facts.capabilities.get(call.capability, {}).get("capability_version"),
+            idempotency_key=call.idempotency_key,
+            business_key=action.business_key,
             **_standing_of(action, facts.contracts.get(call.capability, {})),
         )
         asked = self.store.request_approval(
             request,
             max_wait_ms=obligation["max_wait_seconds"] * 1000,
             pauses_run=decision.obligation("pause_run") is not None,
+            min_epoch=obligation.get("min_epoch"),
         )
         return asked.approval_id
 

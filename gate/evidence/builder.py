@@ -15,10 +15,10 @@ from gate.errors import InputError
 from gate.evidence.action import Action, freeze
 from gate.evidence.counters import budget_facts, counter_facts
 from gate.evidence.host import Call, Run
-from gate.evidence.state import effect_facts, run_facts, versions
+from gate.evidence.state import constraint_facts, effect_facts, run_facts, versions
 from gate.evidence.votes import approval_facts, vote_facts
 from gate.pdp import Facts
-from gate.records import ApprovalRecord, EffectRecord, RunRecord, Store, StoredVote
+from gate.records import ApprovalRecord, BoundaryRecord, EffectRecord, RunRecord, Store, StoredVote
 
 SCHEMA_VERSION = "gate-input/v1"
 
@@ -91,6 +91,7 @@ class EvidenceBuilder:
             "side_effect": effect_facts(effect, action),
             "idempotency": self._idempotency(run, call, action),
             "counters": counter_facts(self.store, run, action, capability, facts=facts, now_ms=now_ms),
+            "constraints": self._constraints(run, record),
         }
         document["evidence"] = {
             "arguments": {
@@ -159,8 +160,14 @@ class EvidenceBuilder:
             "request_id": secrets.token_hex(16),
             "operation": operation,
             "now_ms": now_ms,
-            "trace": {"trace_id": run.trace_id, "session_id": run.session_id, "run_id": run.run_id},
-            "agent": {"agent_id": run.agent_id, "environment": self.environment},
+            "trace": {
+                "trace_id": run.trace_id,
+                "session_id": run.session_id,
+                "run_id": run.run_id,
+                "epoch": run.epoch,
+            },
+            "agent": {"agent_id": run.agent_id, "environment": self.environment}
+            | ({} if run.role is None else {"role": run.role}),
             "identity": {
                 "tenant_id": identity.tenant_id,
                 "principal_id": identity.principal_id,
@@ -168,7 +175,7 @@ class EvidenceBuilder:
                 "delegated_principal_id": identity.delegated_principal_id,
                 "delegated_scope": identity.delegated_scope,
             },
-            "state": {"run": run_facts(record)},
+            "state": {"run": run_facts(record, self._boundary(record))},
         }
 
     def _with_budget(self, run: Run, found: dict[str, Any] | None, facts: Facts) -> dict[str, Any] | None:
@@ -180,6 +187,17 @@ class EvidenceBuilder:
         if approval is None:
             return None
         return approval_facts(approval, facts.reviewers, self.store.denied_keys(approval.tenant_id), presented)
+
+    def _boundary(self, record: RunRecord | None) -> BoundaryRecord | None:
+        if record is None or record.boundary_id is None:
+            return None
+        return self.store.boundary(record.tenant_id, record.boundary_id)
+
+    def _constraints(self, run: Run, record: RunRecord | None) -> list[dict[str, Any]] | None:
+        """What binds the caller: null, which refuses, when nobody knows who that is."""
+        tenant = run.identity.tenant_id
+        principal = run.identity.principal_id if record is None else record.principal_id
+        return None if not tenant or not principal else constraint_facts(self.store.constraints(tenant, principal))
 
     def _run(self, run: Run) -> RunRecord | None:
         tenant = run.identity.tenant_id

@@ -54,10 +54,18 @@ class Run:
     run_id: str
     trace_id: str
     identity: Identity
+    epoch: int | None = None
+    """The epoch the host is in: 1 at the start of a run, one more after every boundary; None says nothing."""
+    role: str | None = None
+    """The role in which the agent acts, for bundles that compare it at a boundary."""
 
     def __post_init__(self) -> None:
         for name in ("agent_id", "session_id", "run_id", "trace_id"):
             require_text(name, getattr(self, name))
+        if self.epoch is not None and (type(self.epoch) is not int or self.epoch < 0):
+            raise InputError("`epoch` must be a whole number", code="field_invalid")
+        if self.role is not None:
+            require_text("role", self.role)
 
     def as_identity(self, identity: Identity) -> Run:
         """The same run asked for by `identity`; the policies refuse when the run belongs to another."""

@@ -5,18 +5,23 @@ Pure, and decides nothing: a record that was not found is null, and what was not
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gate.evidence.action import Action
 from gate.pdp import Facts
-from gate.records import EffectRecord, RunRecord
+from gate.records import BoundaryRecord, ConstraintRecord, EffectRecord, RunRecord
 
 
-def run_facts(record: RunRecord | None) -> dict[str, Any] | None:
-    """The `state.run` section; None for a run that this tenant does not have."""
+def run_facts(record: RunRecord | None, boundary: BoundaryRecord | None = None) -> dict[str, Any] | None:
+    """The `state.run` section; None for a run that this tenant does not have.
+
+    `boundary`: the row of the boundary that the run is at, None when it is at none or the row is gone.
+    """
     if record is None:
         return None
+    status = None if boundary is None else str(boundary.status)
+    at = None if record.boundary_id is None else {"envelope_id": record.boundary_id, "status": status}
     return {
         "run_id": record.run_id,
         "status": str(record.status),
@@ -29,6 +34,8 @@ def run_facts(record: RunRecord | None) -> dict[str, Any] | None:
         "delegated_scope": record.delegated_scope,
         "version": record.version,
         "waiting_for": record.waiting_for,
+        "epoch": record.epoch,
+        "boundary": at,
     }
 
 
@@ -60,3 +67,22 @@ def effect_facts(effect: EffectRecord | None, action: Action | None) -> dict[str
         "attempt": effect.attempt,
         "version": effect.version,
     }
+
+
+def constraint_facts(records: Iterable[ConstraintRecord]) -> list[dict[str, Any]]:
+    """The `state.constraints` section: what users forbade, as the records have it."""
+    return [
+        {
+            "constraint_id": record.constraint_id,
+            "tenant_id": record.tenant_id,
+            "principal_id": record.principal_id,
+            "source_event": record.source_event,
+            "applies_to": record.applies_to,
+            "action": record.action,
+            "valid_until_ms": record.valid_until_ms,
+            "predicate": {"text": record.predicate, "dnf": record.dnf},
+            "digest": record.digest,
+            "intact": record.intact,
+        }
+        for record in records
+    ]

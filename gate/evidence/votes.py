@@ -70,6 +70,7 @@ def approval_facts(
         "uses": approval.uses,
         "denied_keys": _denied(votes, reviewers, list(denied)),
         "version": approval.version,
+        "epoch": approval.epoch,
         "votes": [vote_facts(v, reviewers) for v in approval.votes],
     }
 

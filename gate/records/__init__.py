@@ -5,7 +5,10 @@ Only re-exports.
 
 from __future__ import annotations
 
+from gate.records.boundaries import BoundaryRecord, BoundaryStatus, EventRange
 from gate.records.chains import ChainState
+from gate.records.constraints import ConstraintRecord, NewConstraint
+from gate.records.continuity_store import BoundaryProof, RunSnapshot
 from gate.records.database import ISOLATION_LEVELS
 from gate.records.dispatches import Dispatch
 from gate.records.heads import GateKey, PublicKey, SignedHead
@@ -28,6 +31,8 @@ from gate.records.model import (
     RunStatus,
     StoredVote,
 )
+from gate.records.open_actions import ActionRef, ActionState
+from gate.records.progress import Obligations, OpenWork, Progress
 from gate.records.store import Store
 from gate.records.votes import (
     DOMAIN,
@@ -43,12 +48,18 @@ from gate.records.votes import (
 __all__ = [
     "DOMAIN",
     "ISOLATION_LEVELS",
+    "ActionRef",
+    "ActionState",
     "ApprovalRecord",
     "ApprovalRequest",
     "ApprovalStatus",
+    "BoundaryProof",
+    "BoundaryRecord",
+    "BoundaryStatus",
     "ChainState",
     "Claim",
     "Claimed",
+    "ConstraintRecord",
     "CounterRecord",
     "CounterUse",
     "DeniedKey",
@@ -56,12 +67,18 @@ __all__ = [
     "EffectRecord",
     "EffectStatus",
     "Event",
+    "EventRange",
     "GateKey",
     "IdempotencyRecord",
+    "NewConstraint",
+    "Obligations",
+    "OpenWork",
+    "Progress",
     "PublicKey",
     "ReconcileOutcome",
     "ReviewerKey",
     "RunRecord",
+    "RunSnapshot",
     "RunStatus",
     "SignedHead",
     "Store",

@@ -33,15 +33,18 @@ class ApprovalStore:
         tenant_id = checks.name("tenant_id", tenant_id)
         return self._database.reading(lambda tx: denied_keys.all_of(tx, tenant_id))
 
-    def request_approval(self, new: ApprovalRequest, *, max_wait_ms: int, pauses_run: bool = False) -> ApprovalRecord:
+    def request_approval(
+        self, new: ApprovalRequest, *, max_wait_ms: int, pauses_run: bool = False, min_epoch: int | None = None
+    ) -> ApprovalRecord:
         """The open approval for this action and contract, or a new one that expires after `max_wait_ms`.
 
         `pauses_run`: the run waits, paused, until the request is decided, in the same transaction.
+        `min_epoch`: one from an earlier epoch of the run is closed first; None keeps it.
 
         Raises `ConflictError`: `run_unknown`, `run_closed`.
         """
         return self._database.writing(
-            lambda tx: approvals.request(tx, new, max_wait_ms=max_wait_ms, pauses_run=pauses_run)
+            lambda tx: approvals.request(tx, new, max_wait_ms=max_wait_ms, pauses_run=pauses_run, min_epoch=min_epoch)
         )
 
     def approval(self, tenant_id: str, approval_id: str) -> ApprovalRecord | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import secrets
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, func, insert, select, update
@@ -37,10 +38,20 @@ _NAMES = (
     "requested_by", "bundle_version", "release_identity",
 )  # fmt: skip
 _DIGESTS = ("contract_digest", "action_digest", "intent_digest")
+_OPTIONAL = ("capability_version", "idempotency_key", "business_key")
 
 
-def request(tx: Connection, new: ApprovalRequest, *, max_wait_ms: int, pauses_run: bool = False) -> ApprovalRecord:
+def request(
+    tx: Connection,
+    new: ApprovalRequest,
+    *,
+    max_wait_ms: int,
+    pauses_run: bool = False,
+    min_epoch: int | None = None,
+) -> ApprovalRecord:
     """The open approval for this action and contract, or a new pending one; the run is paused for it when asked to.
+
+    An open one from before epoch `min_epoch` of the run is closed, so that the action is confirmed again.
 
     Raises `ConflictError`: `run_unknown`, `run_closed`; `InputError` for a field that no record can hold.
     """
@@ -48,6 +59,7 @@ def request(tx: Connection, new: ApprovalRequest, *, max_wait_ms: int, pauses_ru
     row: dict[str, Any] = {field: checks.name(field, getattr(new, field)) for field in _NAMES}
     row |= {field: checks.digest(field, getattr(new, field)) for field in _DIGESTS}
     row |= {"reason": checks.text("reason", new.reason), "view": checks.json_object("view", dict(new.view))}
+    row |= {f: checks.optional_name(f, getattr(new, f)) for f in _OPTIONAL}
     row |= _standing(new)
     same = (*approval_rows.same_as(row), APPROVALS.c.status.in_(_OPEN))
     others = {found["run_id"] for found in approval_rows.rows(tx, row["tenant_id"], *same)}
@@ -57,12 +69,17 @@ def request(tx: Connection, new: ApprovalRequest, *, max_wait_ms: int, pauses_ru
     opened = approval_rows.rows(tx, row["tenant_id"], *same, lock=True)
     now = now_ms(tx)
     for found in opened:
-        if found["expires_at_ms"] > now:
+        current = min_epoch is None or found["epoch"] >= min_epoch
+        if found["expires_at_ms"] > now and current:
             if pauses_run and found["status"] == ApprovalStatus.PENDING:
                 runs.wait(tx, run, found["approval_id"])
             return approval_rows.record(tx, found)
         if found["run_id"] not in held:
             raise checks.contended()
+        if not current:
+            closed = ApprovalStatus.REVOKED if found["status"] == ApprovalStatus.APPROVED else ApprovalStatus.CANCELLED
+            _move(tx, held[found["run_id"]], found, closed, "given before a boundary", f"approval_{closed.value}")
+            continue
         _move(tx, held[found["run_id"]], found, ApprovalStatus.EXPIRED, "", "approval_expired")
     highest = select(func.coalesce(func.max(APPROVALS.c.ordinal), 0)).where(APPROVALS.c.tenant_id == row["tenant_id"])
     row |= {
@@ -75,6 +92,7 @@ def request(tx: Connection, new: ApprovalRequest, *, max_wait_ms: int, pauses_ru
         "expires_at_ms": now + max_wait_ms,
         "escalated_at_ms": None,
         "version": 1,
+        "epoch": run.row["epoch"],
     }
     tx.execute(insert(APPROVALS).values(row))
     keys = ("approval_id", "contract_id", "action_digest", "contract_digest", "status")
@@ -129,7 +147,8 @@ def add_vote(
             cast_at_ms=now,
         )
     )
-    moved = _move(tx, run, row, to_status, reason, "approval_vote", vote_digest=payload_digest)
+    given = {} if cast else {"epoch": run.row["epoch"]}
+    moved = _move(tx, run, row, to_status, reason, "approval_vote", given, vote_digest=payload_digest)
     _settle_run(tx, run, approval_id, ends_run, resumes_run, reason)
     return approval_rows.record(tx, moved)
 
@@ -229,12 +248,13 @@ def _move(
     to_status: ApprovalStatus,
     reason: str,
     event_type: str,
+    changes: Mapping[str, Any] | None = None,
     **more: str | int,
 ) -> RowMapping:
     moved = tx.execute(
         update(APPROVALS)
         .where(APPROVALS.c.tenant_id == row["tenant_id"], APPROVALS.c.approval_id == row["approval_id"])
-        .values(status=to_status.value, status_reason=reason, version=row["version"] + 1)
+        .values(status=to_status.value, status_reason=reason, version=row["version"] + 1, **(changes or {}))
         .returning(*APPROVALS.c)
     )
     changed = moved.mappings().one()

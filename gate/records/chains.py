@@ -73,6 +73,45 @@ def inspect(tx: Connection, tenant_id: str, run_id: str) -> ChainState:
     return ChainState(tenant_id=tenant_id, run_id=run_id, events=count, broken_at=broken_at, differs=differs)
 
 
+def lineage(
+    tx: Connection, tenant_id: str, run_id: str, *, first_seq: int, last_seq: int, head_hash: str
+) -> tuple[bool, tuple[dict[str, object], ...]]:
+    """Whether the chain still links events `first_seq` to `last_seq` and all that came after them, and what came after.
+
+    Reads nothing before `first_seq` but the hash it follows. The payloads are those of the events past `last_seq`, each
+    with its `event_type`; empty when the chain does not hold.
+    """
+    head = runs.head(tx, tenant_id, run_id)
+    before = runs.GENESIS if first_seq == 1 else hash_at(tx, tenant_id, run_id, first_seq - 1)
+    if head is None or before is None:
+        return False, ()
+    seq, prev_hash, later = first_seq, before, []
+    for row in runs.event_rows(tx, tenant_id, run_id, from_seq=first_seq):
+        payload = _payload(row, seq, prev_hash)
+        if payload is None or (seq == last_seq and row["hash"] != head_hash):
+            return False, ()
+        if seq > last_seq:
+            later.append({**payload, "event_type": row["event_type"]})
+        seq, prev_hash = seq + 1, row["hash"]
+    whole = seq > last_seq and seq - 1 == head["head_seq"] and prev_hash == head["head_hash"]
+    return whole, tuple(later) if whole else ()
+
+
+def tail_holds(tx: Connection, tenant_id: str, run_id: str, *, length: int = 8) -> bool:
+    """Whether the last `length` events hold and end in the recorded head; reads no more than those."""
+    head = runs.head(tx, tenant_id, run_id)
+    if head is None:
+        return False
+    first = max(1, int(head["head_seq"]) - length + 1)
+    before = runs.GENESIS if first == 1 else hash_at(tx, tenant_id, run_id, first - 1)
+    seq, prev_hash = first, before
+    for row in runs.event_rows(tx, tenant_id, run_id, from_seq=first):
+        if prev_hash is None or _payload(row, seq, prev_hash) is None:
+            return False
+        seq, prev_hash = seq + 1, row["hash"]
+    return bool(seq - 1 == head["head_seq"] and prev_hash == head["head_hash"])
+
+
 def hash_at(tx: Connection, tenant_id: str, run_id: str, seq: int) -> str | None:
     """The stored hash of one event, or None when there is none of that number."""
     query = select(EVENTS.c.hash).where(EVENTS.c.tenant_id == tenant_id, EVENTS.c.run_id == run_id, EVENTS.c.seq == seq)

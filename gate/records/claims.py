@@ -96,6 +96,8 @@ def _locked_runs(tx: Connection, wanted: Claim) -> tuple[LockedRun, LockedRun]:
 def _check_run(run: RowMapping, wanted: Claim) -> None:
     if run["status"] != RunStatus.RUNNING:
         raise checks.conflict("run_not_running", f"the run is {run['status']}", "resume it or start a new run")
+    if run["boundary_id"] is not None:
+        raise checks.conflict("boundary_open", "a boundary of the run is not resumed", "resume it first")
     if run["version"] != wanted.run_version:
         raise checks.conflict("run_changed", "the run was changed after the decision")
 

@@ -137,11 +137,63 @@ _DISPATCHES = (
             REFERENCES effects (tenant_id, principal_id, capability, business_key))""",
 )
 
+_CONTINUITY = (
+    "ALTER TABLE runs ADD COLUMN epoch BIGINT NOT NULL DEFAULT 1 CHECK (epoch >= 1)",
+    "ALTER TABLE runs ADD COLUMN boundary_id TEXT",
+    "ALTER TABLE approvals ADD COLUMN epoch BIGINT NOT NULL DEFAULT 1 CHECK (epoch >= 1)",
+    "ALTER TABLE approvals ADD COLUMN capability_version TEXT",
+    "ALTER TABLE approvals ADD COLUMN idempotency_key TEXT",
+    "ALTER TABLE approvals ADD COLUMN business_key TEXT",
+    """CREATE TABLE boundaries (
+        tenant_id TEXT NOT NULL, envelope_id TEXT NOT NULL, run_id TEXT NOT NULL, session_id TEXT NOT NULL,
+        source_trace_id TEXT NOT NULL,
+        reason TEXT NOT NULL, status TEXT NOT NULL CHECK (status IN ('open', 'sealed', 'resumed', 'abandoned')),
+        body TEXT NOT NULL, requested BIGINT NOT NULL CHECK (requested IN (0, 1)),
+        epoch BIGINT NOT NULL CHECK (epoch >= 1), first_seq BIGINT NOT NULL CHECK (first_seq >= 1),
+        last_seq BIGINT NOT NULL, written_at_ms BIGINT NOT NULL, version BIGINT NOT NULL CHECK (version >= 1),
+        summary_sha256 TEXT, seal TEXT, resumed_by TEXT,
+        PRIMARY KEY (tenant_id, envelope_id),
+        FOREIGN KEY (tenant_id, run_id) REFERENCES runs (tenant_id, run_id))""",
+    """CREATE UNIQUE INDEX boundaries_one_open ON boundaries (tenant_id, run_id)
+        WHERE status IN ('open', 'sealed')""",
+    # Whoever edits the status of a row back cannot make room for a second resume of the same epoch.
+    """CREATE UNIQUE INDEX boundaries_one_resume ON boundaries (tenant_id, run_id, epoch)
+        WHERE status = 'resumed'""",
+    "CREATE INDEX boundaries_by_run ON boundaries (tenant_id, run_id, last_seq)",
+    """CREATE TABLE run_progress (
+        tenant_id TEXT NOT NULL, run_id TEXT NOT NULL, objective TEXT NOT NULL, open_work TEXT NOT NULL,
+        evidence_refs TEXT NOT NULL, checkpoint_ref TEXT, sandbox_snapshot_ref TEXT, budget_remaining TEXT,
+        version BIGINT NOT NULL CHECK (version >= 1), recorded_at_ms BIGINT NOT NULL,
+        PRIMARY KEY (tenant_id, run_id),
+        FOREIGN KEY (tenant_id, run_id) REFERENCES runs (tenant_id, run_id))""",
+    """CREATE TABLE obligations (
+        tenant_id TEXT NOT NULL, run_id TEXT NOT NULL, obligation TEXT NOT NULL,
+        status TEXT NOT NULL CHECK (status IN ('open', 'closed')), opened_at_ms BIGINT NOT NULL,
+        version BIGINT NOT NULL CHECK (version >= 1), evidence_ref TEXT,
+        PRIMARY KEY (tenant_id, run_id, obligation),
+        FOREIGN KEY (tenant_id, run_id) REFERENCES runs (tenant_id, run_id))""",
+    """CREATE TABLE user_constraints (
+        tenant_id TEXT NOT NULL, constraint_id TEXT NOT NULL, principal_id TEXT NOT NULL, run_id TEXT NOT NULL,
+        source_event TEXT NOT NULL, status TEXT NOT NULL CHECK (status IN ('active', 'withdrawn')),
+        action TEXT NOT NULL CHECK (action IN ('deny', 'require_approval')), applies_to TEXT NOT NULL,
+        predicate TEXT NOT NULL, dnf TEXT NOT NULL, words TEXT NOT NULL, digest TEXT NOT NULL,
+        recorded_at_ms BIGINT NOT NULL, valid_until_ms BIGINT NOT NULL,
+        version BIGINT NOT NULL CHECK (version >= 1), withdrawn_by TEXT,
+        PRIMARY KEY (tenant_id, constraint_id),
+        FOREIGN KEY (tenant_id, run_id) REFERENCES runs (tenant_id, run_id))""",
+    "CREATE INDEX user_constraints_active ON user_constraints (tenant_id, principal_id) WHERE status = 'active'",
+    """CREATE INDEX effects_unsettled ON effects (tenant_id, run_id)
+        WHERE status IN ('in_flight', 'side_effect_unknown', 'partial_side_effect')""",
+    """CREATE INDEX approvals_open_by_run ON approvals (tenant_id, run_id)
+        WHERE status IN ('pending', 'approved')""",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "runs, events, approvals, votes, consumptions, effects, idempotency keys", _INITIAL),
     Migration(2, "limit counters and what each effect holds of them", _COUNTERS),
     Migration(3, "standing and escalated approvals, waiting runs, denied keys", _APPROVAL_LIFE),
     Migration(4, "dispatches: a tool starts a claimed effect once", _DISPATCHES),
+    Migration(5, "boundaries, epochs, progress, obligations, user constraints", _CONTINUITY),
 )
 
 LATEST = MIGRATIONS[-1].version

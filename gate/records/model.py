@@ -112,6 +112,10 @@ class RunRecord:
     """Why the status last changed, in the words of whoever changed it."""
     waiting_for: str | None = None
     """The approval that a paused run waits for; None when nobody paused it for one."""
+    epoch: int = 1
+    """How often a context was started for this run: 1, and one more with every boundary that was resumed."""
+    boundary_id: str | None = None
+    """Envelope of the boundary that is written and not yet resumed; nothing runs while there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +152,10 @@ class ApprovalRequest:
     """What a standing approval is for, besides this action; None for an approval of one execution."""
     standing_terms: Mapping[str, Any] | None = None
     """The contract's terms of a standing approval, for the reviewer to see."""
+    capability_version: str | None = None
+    """What the served catalog called the capability when the approval was asked for."""
+    idempotency_key: str | None = None
+    business_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +195,11 @@ class ApprovalRecord:
     standing_terms: Mapping[str, Any] | None = None
     uses: int = 0
     """How many executions a standing approval has been used for."""
+    capability_version: str | None = None
+    idempotency_key: str | None = None
+    business_key: str | None = None
+    epoch: int = 1
+    """Epoch of the run when the first vote was cast; until then, when the approval was asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

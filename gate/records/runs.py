@@ -48,6 +48,11 @@ class LockedRun:
         self._seq, self._hash = int(row["head_seq"]), str(row["head_hash"])
 
     @property
+    def head(self) -> tuple[int, str]:
+        """Number and hash of the last event."""
+        return self._seq, self._hash
+
+    @property
     def status(self) -> RunStatus:
         """The status the run has."""
         return RunStatus(self.row["status"])
@@ -95,7 +100,8 @@ def create(tx: Connection, new: RunRecord) -> RunRecord:
         "status": RunStatus.RUNNING.value,
         "status_reason": checks.text("status_reason", new.status_reason),
     }
-    row |= {"version": 1, "head_seq": 0, "head_hash": GENESIS, "waiting_for": None}
+    row |= {"version": 1, "head_seq": 0, "head_hash": GENESIS, "epoch": 1}
+    row |= {"waiting_for": None, "boundary_id": None}
     inserted = _INSERT(tx, row)
     if inserted is None:
         raise checks.conflict("run_exists", f"the run `{row['run_id']}` exists already", "choose a new run id")
@@ -134,6 +140,8 @@ def set_status(
     run = locked(tx, tenant_id, run_id)
     if run.row["version"] != expected_version:
         raise checks.conflict("run_changed", f"the run `{run_id}` was changed by somebody else")
+    if status is RunStatus.RUNNING and run.row["boundary_id"] is not None:
+        raise checks.conflict("boundary_open", "a boundary of the run is not resumed", "resume it first")
     if status not in RUN_MOVES[run.status]:
         raise checks.conflict(
             "run_transition_illegal", f"a run that is {run.status} cannot become {status}", "start a new run"
@@ -157,6 +165,15 @@ def resume_from(tx: Connection, run: LockedRun, approval_id: str) -> None:
     """Lets the locked run go on that was paused for this approval; harmless for any other."""
     if run.status is RunStatus.PAUSED and run.row["waiting_for"] == approval_id:
         _moved(tx, run, RunStatus.RUNNING, f"approval {approval_id} is no longer waited for")
+
+
+def touch(tx: Connection, run: LockedRun) -> None:
+    """Makes whatever was decided about the locked run and not yet carried out stale."""
+    tx.execute(
+        update(RUNS)
+        .where(RUNS.c.tenant_id == run.row["tenant_id"], RUNS.c.run_id == run.row["run_id"])
+        .values(version=run.row["version"] + 1)
+    )
 
 
 def _moved(
@@ -183,24 +200,52 @@ def append(tx: Connection, tenant_id: str, run_id: str, event_type: str, payload
     return locked(tx, tenant_id, run_id).append(event_type, payload)
 
 
+_TELLING = (
+    *("constraint_recorded", "constraint_withdrawn", "progress_recorded", "obligation_opened", "obligation_closed"),
+    *("approval_requested", "approval_vote", "approval_consumed", "approval_revoked"),
+    *("effect_claimed", "effect_settled", "effect_lease_expired", "effect_reconciled"),
+)
+
+
+def telling_events(
+    tx: Connection, tenant_id: str, run_id: str, *, first_seq: int, last_seq: int, limit: int
+) -> list[Event]:
+    """The last `limit` events of the range that name a constraint, an approval, an effect or progress, in order.
+
+    Raises `StoreError` `event_chain_broken` for an unreadable one.
+    """
+    query = (
+        select(EVENTS)
+        .where(EVENTS.c.tenant_id == tenant_id, EVENTS.c.run_id == run_id)
+        .where(EVENTS.c.seq >= first_seq, EVENTS.c.seq <= last_seq, EVENTS.c.event_type.in_(_TELLING))
+        .order_by(EVENTS.c.seq.desc())
+        .limit(limit)
+    )
+    return [_event(row) for row in reversed(tx.execute(query).mappings().all())]
+
+
 def events(tx: Connection, tenant_id: str, run_id: str) -> list[Event]:
     """The events of the run in order, unverified.
 
     Raises `StoreError` `event_chain_broken` for an unreadable one.
     """
-    found = []
-    for row in event_rows(tx, tenant_id, run_id):
-        try:
-            payload = canonical.parse(row["payload"])
-        except (InputError, AttributeError) as exc:
-            raise broken(run_id, row["seq"]) from exc
-        found.append(Event(**{**row, "payload": payload}))
-    return found
+    return [_event(row) for row in event_rows(tx, tenant_id, run_id)]
 
 
-def event_rows(tx: Connection, tenant_id: str, run_id: str) -> Iterator[RowMapping]:
-    """The rows of the run's events in order, read a thousand at a time."""
-    query = select(EVENTS).where(EVENTS.c.tenant_id == tenant_id, EVENTS.c.run_id == run_id).order_by(EVENTS.c.seq)
+def _event(row: RowMapping) -> Event:
+    try:
+        payload = canonical.parse(row["payload"])
+    except (InputError, AttributeError) as exc:
+        raise broken(row["run_id"], row["seq"]) from exc
+    return Event(**{**row, "payload": payload})
+
+
+def event_rows(tx: Connection, tenant_id: str, run_id: str, *, from_seq: int = 0) -> Iterator[RowMapping]:
+    """The rows of the run's events from `from_seq` on in order, read a thousand at a time."""
+    query = select(EVENTS).where(EVENTS.c.tenant_id == tenant_id, EVENTS.c.run_id == run_id)
+    if from_seq > 0:
+        query = query.where(EVENTS.c.seq >= from_seq)
+    query = query.order_by(EVENTS.c.seq)
     yield from tx.execute(query, execution_options={"yield_per": 1000}).mappings()
 
 

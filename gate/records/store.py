@@ -12,12 +12,13 @@ from gate.errors import InputError
 from gate.records import backup, checks, dialect, migrations
 from gate.records.approval_store import ApprovalStore
 from gate.records.clock import now_ms
+from gate.records.continuity_store import ContinuityStore
 from gate.records.database import ISOLATION_LEVELS, Database
 from gate.records.effect_store import EffectStore
 from gate.records.run_store import RunStore
 
 
-class Store(RunStore, ApprovalStore, EffectStore):
+class Store(RunStore, ApprovalStore, EffectStore, ContinuityStore):
     """The systems of record. Safe to share between threads and with forked children; `close` it when done.
 
     Every method raises `StoreError` (`store_locked`, `store_busy`, `store_read_only`, `store_unavailable`,

@@ -24,8 +24,8 @@ SCHEMA_VERSION = _table("schema_version", "", "version applied_at_ms")
 RUNS = _table(
     "runs",
     "tenant_id run_id agent_id principal_id session_id trace_id authorization_mode status status_reason head_hash",
-    "version head_seq",
-    "delegated_principal_id delegated_scope waiting_for",
+    "version head_seq epoch",
+    "delegated_principal_id delegated_scope waiting_for boundary_id",
 )
 
 EVENTS = _table("events", "tenant_id run_id prev_hash hash event_type payload", "seq at_ms")
@@ -35,8 +35,8 @@ APPROVALS = _table(
     "tenant_id approval_id run_id status status_reason capability contract_id contract_digest action_digest "
     "intent_digest nonce principal_id agent_id session_id trace_id requested_by reason bundle_version "
     "release_identity view",
-    "ordinal created_at_ms expires_at_ms version",
-    "standing_digest standing_terms",
+    "ordinal created_at_ms expires_at_ms version epoch",
+    "standing_digest standing_terms capability_version idempotency_key business_key",
     "escalated_at_ms",
 )
 
@@ -80,3 +80,27 @@ COUNTER_USES = _table(
 DISPATCHES = _table(
     "dispatches", "tenant_id principal_id capability business_key run_id dispatched_by", "fencing dispatched_at_ms"
 )
+BOUNDARIES = _table(
+    "boundaries",
+    "tenant_id envelope_id run_id session_id source_trace_id reason status body",
+    "requested epoch first_seq last_seq written_at_ms version",
+    "summary_sha256 seal resumed_by",
+)
+
+RUN_PROGRESS = _table(
+    "run_progress",
+    "tenant_id run_id objective open_work evidence_refs",
+    "version recorded_at_ms",
+    "checkpoint_ref sandbox_snapshot_ref budget_remaining",
+)
+"""`budget_remaining` is a whole number as text, because it may be absent."""
+
+OBLIGATIONS = _table("obligations", "tenant_id run_id obligation status", "opened_at_ms version", "evidence_ref")
+
+USER_CONSTRAINTS = _table(
+    "user_constraints",
+    "tenant_id constraint_id principal_id run_id source_event status action applies_to predicate dnf words digest",
+    "recorded_at_ms valid_until_ms version",
+    "withdrawn_by",
+)
+"""`valid_until_ms` is 0 for a constraint that holds until it is withdrawn."""

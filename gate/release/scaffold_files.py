@@ -220,6 +220,9 @@ state:
     delegated_principal_id: null
     delegated_scope: null
     version: 1
+    epoch: 1
+    boundary: null
+  constraints: []
   # `$facts` is replaced by what the compiled bundle says, so that a case survives an edit of the catalog.
   versions:
     bundle_version: {$facts: /bundle/version}
@@ -250,6 +253,7 @@ state:
     uses: 0
     denied_keys: []
     version: 2
+    epoch: 1
     votes:
       - reviewer: <REVIEWER>
         key_id: "<KEY_ID>"

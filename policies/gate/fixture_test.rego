@@ -155,7 +155,10 @@ ticket := {
 			"delegated_principal_id": "user-42",
 			"delegated_scope": "tickets:create",
 			"version": 1,
+			"epoch": 1,
+			"boundary": null,
 		},
+		"constraints": [],
 		"versions": {
 			"bundle_version": "2026.04.07",
 			"release_identity": "release-triage",

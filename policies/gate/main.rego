@@ -5,6 +5,7 @@
 package gate
 
 import data.gate.approval.audit
+import data.gate.constraint
 import data.gate.obligation
 import data.gate.router
 import data.gate.verdict
@@ -45,7 +46,7 @@ _advice := [{"type": "warn", "code": warning.code, "source": warning.source} |
 # Sorted by their names, which are unique at a checkpoint: the objects themselves are never compared.
 _controls := [pair[1] |
 	not verdict.stranger
-	some pair in sort([[control.policy_requirement, control] | some control in router.controls])
+	some pair in sort([[control.policy_requirement, control] | some control in (router.controls | constraint.holding)])
 ]
 
 default _request_id := null

@@ -1,5 +1,6 @@
 package gate_test
 
+import data.gate.continuity.fixture_test as boundaries
 import data.gate.fixture_test as fixture
 import data.gate.verdict
 
@@ -35,16 +36,39 @@ test_allow_reconciling_that_mistypes_what_no_rule_reads if {
 	_allowed_mistyped("reconciling", object.keys(_fields("reconciling"))) == _unread.reconciling
 }
 
+test_allow_compacting_without_a_field_that_no_rule_reads if {
+	# Records that are not there are records that do not exist.
+	_allowed_without("compacting") == _unread.compacting | {"/state/continuity/actions/0", "/state/continuity/actions/1"}
+}
+
+test_allow_compacting_that_mistypes_what_no_rule_reads if {
+	_allowed_mistyped("compacting", object.keys(_fields("compacting"))) == _unread.compacting
+}
+
+test_validated_resuming_without_a_field_that_no_rule_reads if {
+	_allowed_without("resuming") == _unread.resuming | {"/envelope/evidence_refs/0", "/envelope/evidence_refs/1"}
+}
+
+test_validated_resuming_that_mistypes_what_no_rule_reads if {
+	_allowed_mistyped("resuming", object.keys(_fields("resuming"))) == _unread.resuming | _more
+}
+
+# Put into a list, garbage stands beside what is sound; and a host may state no epoch.
+_more := {
+	"/state/continuity/constraints/0", "/state/continuity/evidence_refs/0", "/state/continuity/evidence_refs/1",
+	"/state/continuity/host/epoch",
+}
+
 _allowed_without(name) := {pointer |
 	some pointer, _ in _fields(name)
-	_verdict(fixture.without(_sound[name], pointer)) == "allow"
+	_verdict(fixture.without(_sound[name], pointer)) in {"allow", "reauthorization_required"}
 }
 
 _allowed_mistyped(name, pointers) := {pointer |
 	some pointer, value in _fields(name)
 	pointer in pointers
 	some wrong in _wrong(value)
-	_verdict(fixture.put(_sound[name], pointer, wrong)) == "allow"
+	_verdict(fixture.put(_sound[name], pointer, wrong)) in {"allow", "reauthorization_required"}
 }
 
 _fields(name) := {pointer: value |
@@ -54,23 +78,27 @@ _fields(name) := {pointer: value |
 }
 
 test_fields_of_every_sound_document_are_walked if {name: count(_fields(name)) | some name, _ in _sound} == {
-	"ticket": 98,
-	"reading": 58,
-	"voting": 68,
-	"reconciling": 43,
+	"ticket": 102,
+	"reading": 61,
+	"voting": 70,
+	"reconciling": 45,
+	"compacting": 77,
+	"resuming": 157,
 }
 
 _verdict(doc) := word if {
 	word := verdict.verdict with input as doc
 		with data.gate.agents.bundle_of as fixture.bundle_of
-		with data.gate.bundles as fixture.bundles
+		with data.gate.bundles as boundaries.bundles
 }
 
 _sound := {
-	"ticket": fixture.ticket,
+	"ticket": fixture.put(fixture.ticket, "/state/approval/epoch", 1),
 	"reading": fixture.reading,
 	"voting": fixture.voting,
 	"reconciling": fixture.reconciling,
+	"compacting": boundaries.compacting,
+	"resuming": boundaries.resuming,
 }
 
 test_allow_every_sound_document if {name: _decision(doc).verdict | some name, doc in _sound} == {
@@ -78,6 +106,8 @@ test_allow_every_sound_document if {name: _decision(doc).verdict | some name, do
 	"reading": "allow",
 	"voting": "allow",
 	"reconciling": "allow",
+	"compacting": "allow",
+	"resuming": "reauthorization_required",
 }
 
 _unread := {
@@ -103,12 +133,49 @@ _unread := {
 		"/state/run/delegated_scope", "/state/approval/contract_id", "/state/approval/intent_digest",
 		"/state/approval/session_id", "/state/approval/created_at_ms", "/state/approval/escalated_at_ms",
 		"/state/approval/standing_digest", "/state/approval/uses",
+		"/state/run/epoch", "/state/run/boundary",
 	},
 	# An effect is reconciled though its run has ended and its capability has left the catalog.
 	"reconciling": {
 		"/trace/session_id", "/agent/environment", "/state/run/status", "/state/run/session_id",
-		"/state/run/version", "/state/run/authorization_mode", "/state/run/delegated_principal_id",
+		"/state/run/version", "/state/run/epoch", "/state/run/boundary", "/state/run/authorization_mode", "/state/run/delegated_principal_id",
 		"/state/run/delegated_scope", "/state/side_effect/lease_expires_at_ms",
+	},
+	# A boundary asks what is settled; what exactly was pending is compared when it is resumed.
+	"compacting": {
+		"/agent/environment",
+		"/state/continuity/actions/0/action_digest",
+		"/state/continuity/actions/0/approval_expires_at_ms",
+		"/state/continuity/actions/0/approval_id",
+		"/state/continuity/actions/0/business_key_digest",
+		"/state/continuity/actions/0/capability_name",
+		"/state/continuity/actions/0/capability_version",
+		"/state/continuity/actions/0/idempotency_key",
+		"/state/continuity/actions/0/lease_expires_at_ms",
+		"/state/continuity/actions/1/action_digest",
+		"/state/continuity/actions/1/approval_expires_at_ms",
+		"/state/continuity/actions/1/approval_id",
+		"/state/continuity/actions/1/business_key_digest",
+		"/state/continuity/actions/1/capability_name",
+		"/state/continuity/actions/1/capability_version",
+		"/state/continuity/actions/1/idempotency_key",
+		"/state/continuity/actions/1/lease_expires_at_ms",
+		"/state/continuity/closed_obligations",
+		"/state/continuity/constraints/0/digest",
+		"/state/continuity/epoch",
+		"/state/continuity/event_range/first_seq",
+		"/state/continuity/event_range/head_hash",
+		"/state/continuity/event_range/last_seq",
+		"/state/run/version",
+	},
+	# The lease of a claim matters only while it is being carried out.
+	"resuming": {
+		"/state/continuity/actions/0/lease_expires_at_ms",
+		"/state/continuity/actions/1/lease_expires_at_ms",
+		"/state/run/boundary",
+		"/state/run/boundary/envelope_id",
+		"/state/run/boundary/status",
+		"/state/run/version",
 	},
 }
 

@@ -112,14 +112,17 @@ def service(desk: Desk, url: str, tmp_path: Path) -> Iterator[Service]:
 def claimed(desk: Desk, amount: int, charge: str, **options: Any) -> Iterator[ToolCall]:
     """A call that was let through; it settles as failed before the effect when the test does not complete it."""
     arguments = refund_of(amount, charge)
-    with contextlib.suppress(EffectNotStarted), desk.gate.tool_call(
-        options.pop("run", desk.run),
-        "issue_refund",
-        arguments,
-        idempotency_key=f"key-{charge}",
-        reason=REASON,
-        **options,
-    ) as call:
+    with (
+        contextlib.suppress(EffectNotStarted),
+        desk.gate.tool_call(
+            options.pop("run", desk.run),
+            "issue_refund",
+            arguments,
+            idempotency_key=f"key-{charge}",
+            reason=REASON,
+            **options,
+        ) as call,
+    ):
         yield call
         if not call.completed:
             raise EffectNotStarted("the test did not start it")

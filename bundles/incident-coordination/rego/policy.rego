@@ -63,6 +63,60 @@ findings contains finding.new("operation_allowed", "allow", "op.memory_write", "
 }
 
 # METADATA
+# title: "allow compact"
+# custom:
+#   source: "policy.yaml#/policy/operations/compact"
+findings contains finding.new("operation_allowed", "allow", "op.compact", "operations.compact", "policy.yaml#/policy/operations/compact") if {
+	input.checkpoint == "state"
+	input.operation == "compact"
+}
+
+# METADATA
+# title: "allow reset"
+# custom:
+#   source: "policy.yaml#/policy/operations/reset"
+findings contains finding.new("operation_allowed", "allow", "op.reset", "operations.reset", "policy.yaml#/policy/operations/reset") if {
+	input.checkpoint == "state"
+	input.operation == "reset"
+}
+
+# METADATA
+# title: "allow recover"
+# custom:
+#   source: "policy.yaml#/policy/operations/recover"
+findings contains finding.new("operation_allowed", "allow", "op.recover", "operations.recover", "policy.yaml#/policy/operations/recover") if {
+	input.checkpoint == "state"
+	input.operation == "recover"
+}
+
+# METADATA
+# title: "allow rehydrate"
+# custom:
+#   source: "policy.yaml#/policy/operations/rehydrate"
+findings contains finding.new("operation_allowed", "allow", "op.rehydrate", "operations.rehydrate", "policy.yaml#/policy/operations/rehydrate") if {
+	input.checkpoint == "state"
+	input.operation == "rehydrate"
+}
+
+# METADATA
+# title: "allow handoff"
+# custom:
+#   source: "policy.yaml#/policy/operations/handoff"
+findings contains finding.new("operation_allowed", "allow", "op.handoff", "operations.handoff", "policy.yaml#/policy/operations/handoff") if {
+	input.checkpoint == "state"
+	input.operation == "handoff"
+}
+
+# METADATA
+# title: "allow fork"
+# custom:
+#   source: "policy.yaml#/policy/operations/fork"
+findings contains finding.new("operation_allowed", "allow", "op.fork", "operations.fork", "policy.yaml#/policy/operations/fork") if {
+	input.checkpoint == "state"
+	input.operation == "fork"
+}
+
+# METADATA
 # title: "allow approval_transition"
 # custom:
 #   source: "policy.yaml#/policy/operations/approval_transition"

@@ -10,11 +10,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 from gate.canonical import digest
 from gate.compiler.predicate.syntax import Name, PredicateError
-from gate.documents import Capability, schema
+from gate.documents import schema
 
 _SECTIONS = frozenset({"identity", "agent", "state", "evidence", "digests"})
 
@@ -52,11 +52,19 @@ class Operand:
         return f"v_{self.kind}_{plain}{suffix}"
 
 
+class Invocable(Protocol):
+    """What a scope needs to know of a capability."""
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        """Its argument schema."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The names a predicate may use: `capabilities` are those it is bound to, none when it is bound to all."""
 
-    capabilities: Sequence[Capability]
+    capabilities: Sequence[Invocable]
 
     def resolve(self, name: Name) -> Operand:
         """The operand behind `name`. Raises `PredicateError` for a name nobody declared or that has no one type."""

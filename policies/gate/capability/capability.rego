@@ -5,6 +5,7 @@
 #   is served. A capability that is not in the catalog is refused before anything else is said about it
 package gate.capability
 
+import data.gate.constraint
 import data.gate.finding
 import data.gate.router
 
@@ -64,12 +65,13 @@ unclaimed if {
 
 # METADATA
 # title: Nobody has to approve the call
-# description: policy, catalog and controls all say so; a capability of critical risk is never free
+# description: policy, catalog, controls and the user all say so; a capability of critical risk is never free
 approval_free if {
 	router.policy_decision in {"allow", "deny"}
 	router.capability.approval == "none"
 	router.capability.risk_tier in {"low", "medium", "high"}
 	count(router.demands) == 0
+	constraint.approval_not_demanded
 }
 
 _catalogued_call if {

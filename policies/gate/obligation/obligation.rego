@@ -7,6 +7,11 @@ package gate.obligation
 
 import data.gate.approval
 import data.gate.approval.standing
+import data.gate.continuity.action
+import data.gate.continuity.boundary
+import data.gate.continuity.epoch
+import data.gate.continuity.rehydration
+import data.gate.continuity.states
 import data.gate.effect
 import data.gate.effect.limit
 import data.gate.router
@@ -16,7 +21,10 @@ import data.gate.verdict
 
 # METADATA
 # title: Every obligation of the decision
-obligations := array.concat(array.concat(array.concat(_for_approval, _for_effect), _for_run), _for_content)
+obligations := array.concat(
+	array.concat(array.concat(_for_approval, _for_effect), array.concat(_for_run, _for_content)),
+	_for_continuity,
+)
 
 _for_approval := [{
 	"type": "request_approval",
@@ -24,6 +32,7 @@ _for_approval := [{
 	"contract_id": _contract_id,
 	"contract_digest": _contract_digest,
 	"max_wait_seconds": _max_wait_seconds,
+	"min_epoch": epoch.min_epoch,
 }] if {
 	verdict.verdict == "require_approval"
 } else := [{
@@ -87,6 +96,30 @@ _for_content := [{"type": "redact", "pointers": sort(_pointers)}] if {
 	count(_pointers) > 0
 } else := []
 
+_for_continuity := [{
+	"type": "write_boundary",
+	"requested": boundary.requested,
+	"forbidden_states": sort(states.observed),
+}] if {
+	boundary.crossing
+	verdict.verdict == "allow"
+} else := [{
+	"type": "resume_boundary",
+	"envelope_id": input.envelope.envelope_id,
+	"version": input.state.continuity.boundary.version,
+	"epoch": input.envelope.epoch,
+}] if {
+	rehydration.resuming
+	verdict.verdict == "reauthorization_required"
+} else := [{"type": "reconcile", "idempotency_key": key} | some key in sort(action.unresolved)] if {
+	_at_boundary
+	not verdict.stranger
+} else := []
+
+_at_boundary if boundary.crossing
+
+_at_boundary if rehydration.resuming
+
 _pointers contains pointer if {
 	some redaction in router.redactions
 	some pointer in redaction.pointers
@@ -132,6 +165,7 @@ _max_uses := router.contract.standing.max_uses
 
 # Whatever else refuses the call, the effect must be reconciled.
 _blocked if {
+	effect.guarded
 	some f in verdict.shown
 	f.verdict == "blocked_on_reconciliation"
 }

@@ -76,6 +76,7 @@ _request := {
 	"contract_id": "create-ticket-manager",
 	"contract_digest": "sha256:contract",
 	"max_wait_seconds": 1800,
+	"min_epoch": null,
 }
 
 test_blocked_reconciles_under_the_original_key if {

@@ -112,6 +112,26 @@ default sandbox_controls := {}
 # title: The runtime controls of sandboxes
 sandbox_controls := data.gate.bundles[_name].sandbox_controls
 
+# What a bundle without the document adds at a boundary: nothing.
+default continuity := {
+	"compare": {
+		"role": false,
+		"objective": false,
+		"evidence_refs": false,
+		"budget_remaining": false,
+		"pending_obligations": false,
+	},
+	"reconfirm_approval": false,
+	"max_age_ms": null,
+	"max_boundaries": null,
+	"forbidden_states": {"obligation_open": false, "sandbox_not_saved": false, "budget_exhausted": false},
+	"required_constraints": [],
+}
+
+# METADATA
+# title: What the bundle adds at a boundary
+continuity := data.gate.bundles[_name].continuity
+
 default capability_name := null
 
 default policy_decision := null

@@ -8,6 +8,10 @@ package gate.verdict
 import data.gate.approval
 import data.gate.approval.delegated
 import data.gate.capability
+import data.gate.constraint
+import data.gate.continuity
+import data.gate.continuity.lineage
+import data.gate.continuity.rehydration
 import data.gate.effect
 import data.gate.effect.limit
 import data.gate.finding
@@ -28,7 +32,11 @@ verdict := finding.strictest(shown)
 # METADATA
 # title: The findings that leave the gate
 # description: on a mismatch of identity nothing else does
-shown := _about_identity if stranger
+shown := {_at_resumption(f) | some f in (_found | _validated)} if rehydration.resuming
+
+else := _found
+
+_found := _about_identity if stranger
 
 else := _raised if _permitted
 
@@ -54,8 +62,20 @@ _by_key[concat(" ", [f.code, f.rule, f.requirement, f.source, f.verdict])] := ob
 	some f in shown
 }
 
-# Only the run guard says who is a stranger: a control of a bundle may have any name.
-_about_identity := {f | some f in run.findings; f.code in finding.identity_codes}
+# Only these guards say who is a stranger: a control of a bundle may have any name.
+_about_identity := {f | some f in run.findings; f.code in finding.identity_codes} | lineage.about_identity
+
+# Three verdicts leave a resumption: none of them permits anything, and a reviewer cannot approve one.
+_at_resumption(f) := object.union(f, {"verdict": "continuity_validation_failed"}) if f.verdict in {"deny", "require_approval"}
+
+else := f
+
+# That nothing was found to have changed authorizes nothing: whatever comes next is decided afresh.
+_validated := set() if not _unchanged
+
+else := {finding.new("continuity_validated", "reauthorization_required", "gate.continuity", "", "")}
+
+_unchanged if {f.verdict | some f in _found} == {"allow"}
 
 _permitted if {
 	some f in _raised
@@ -98,4 +118,6 @@ _collected := union({
 	lapse.findings,
 	withdrawal.findings,
 	runtime.raised,
+	constraint.findings,
+	continuity.raised,
 })

@@ -1,0 +1,12 @@
+"""Boundaries of an agent's context, around the gate: write the envelope, validate it, resume once, rebuild the view."""
+
+from __future__ import annotations
+
+from gate.continuity.boundary import Boundary
+from gate.continuity.desk import Desk
+from gate.continuity.resume import Resumption
+from gate.continuity.seal import Sealer
+from gate.continuity.user_constraints import UserConstraint
+from gate.continuity.view import Authority, ContextView, Piece
+
+__all__ = ["Authority", "Boundary", "ContextView", "Desk", "Piece", "Resumption", "Sealer", "UserConstraint"]

@@ -1,0 +1,32 @@
+# METADATA
+# title: Context continuity
+# description: >-
+#   what the guards of epochs, boundaries and resumption found, and what the gate must do when they found nothing. No
+#   rule here, or anywhere, reads authority out of a summary
+package gate.continuity
+
+import data.gate.continuity.action
+import data.gate.continuity.boundary
+import data.gate.continuity.carried
+import data.gate.continuity.epoch
+import data.gate.continuity.lineage
+import data.gate.continuity.rehydration
+
+# METADATA
+# title: The findings of every guard of continuity
+# description: a call pays for the guard of epochs only
+# scope: document
+raised := union({
+	epoch.findings,
+	boundary.findings,
+	rehydration.findings,
+	lineage.findings,
+	action.findings,
+	carried.findings,
+}) if _at_boundary
+
+else := epoch.findings
+
+_at_boundary if boundary.crossing
+
+_at_boundary if rehydration.resuming

@@ -1,0 +1,69 @@
+package gate.obligation_test
+
+import data.gate.continuity.fixture_test as boundaries
+import data.gate.fixture_test as fixture
+
+test_compaction_is_written if _owed_at(boundaries.compacting) == [{
+	"type": "write_boundary",
+	"requested": true,
+	"forbidden_states": [],
+}]
+
+test_compaction_refused_owes_nothing if {
+	_owed_at(fixture.put(boundaries.compacting, "/state/continuity/in_flight", true)) == []
+}
+
+# Nobody asked, so what it happened in is recorded, sorted.
+test_recovery_is_written_with_the_states_it_happened_in if {
+	_owed_at(boundaries.puts(boundaries.compacting, {
+		"/operation": "recover",
+		"/state/continuity/actions/0/side_effect_status": "side_effect_unknown",
+		"/state/continuity/actions/0/approval_status": "pending",
+	})) == [{
+		"type": "write_boundary",
+		"requested": false,
+		"forbidden_states": ["approval_pending", "tool_outcome_unknown"],
+	}]
+}
+
+test_resumption_uses_the_envelope_up if _owed_at(boundaries.resuming) == [{
+	"type": "resume_boundary",
+	"envelope_id": "ce-1",
+	"version": 2,
+	"epoch": 2,
+}]
+
+# Whatever else fails, each effect of unknown outcome is to be reconciled, under its own key.
+test_failed_resumption_reconciles_each_effect if {
+	changed := {
+		"/state/continuity/actions/0/side_effect_status": "side_effect_unknown",
+		"/state/continuity/actions/1/side_effect_status": "partial_side_effect",
+		"/digests/summary_sha256": boundaries.hex("f"),
+	}
+	_owed_at(boundaries.puts(boundaries.resuming, changed)) == [
+		{"type": "reconcile", "idempotency_key": "key-1"},
+		{"type": "reconcile", "idempotency_key": "key-2"},
+	]
+	_owed_at(boundaries.puts(boundaries.compacting, object.remove(changed, ["/digests/summary_sha256"]))) == [
+		{"type": "reconcile", "idempotency_key": "key-1"},
+		{"type": "reconcile", "idempotency_key": "key-2"},
+	]
+	_owed_at(boundaries.puts(boundaries.resuming, object.union(changed, {"/envelope/tenant_id": "tenant-other"}))) == []
+}
+
+test_failed_resumption_of_nothing_owes_nothing if {
+	_owed_at({"operation": "rehydrate"}) == []
+	_owed_at({"operation": "compact"}) == []
+}
+
+# A fresh approval must be of the run's own epoch.
+test_require_approval_of_an_earlier_epoch_names_the_epoch if {
+	got := _owed_at(boundaries.puts(fixture.ticket, {
+		"/trace/epoch": 3,
+		"/state/run/epoch": 3,
+		"/state/approval/epoch": 2,
+	}))
+	got == [object.union(_request, {"min_epoch": 3})]
+}
+
+_owed_at(doc) := _owed_in(doc, boundaries.bundles)
