@@ -17,7 +17,7 @@ from gate.documents.models import (
     Reviewer,
     ReviewerKey,
 )
-from gate.documents.resources import policies_dir, schema, schemas_dir
+from gate.documents.resources import evidence_sections, policies_dir, schema, schemas_dir
 from gate.documents.runtime_controls import (
     AuthorizationControls,
     McpControls,
@@ -62,6 +62,7 @@ __all__ = [
     "VerifierControls",
     "argument_schema_problems",
     "argument_validator",
+    "evidence_sections",
     "load",
     "load_bundle",
     "load_cases",
