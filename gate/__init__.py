@@ -7,7 +7,7 @@ import logging
 from gate.decision import ActionBlocked, Decision, Reason, Verdict
 from gate.enforcement import AlreadyCommitted, EffectNotStarted, EffectOutcomeUnknown, Gate, ToolCall
 from gate.errors import BundleError, GateError, InputError, PdpError, Problem
-from gate.evidence import ABSENT, Call, Identity, Run
+from gate.evidence import ABSENT, Call, EvidenceSource, Identity, Question, Run, SignedEvidence, sign_evidence
 from gate.pdp import EmbeddedDecisionPoint, SidecarDecisionPoint
 from gate.records import Store
 from gate.trace import JsonlSink
@@ -25,6 +25,7 @@ __all__ = [
     "EffectNotStarted",
     "EffectOutcomeUnknown",
     "EmbeddedDecisionPoint",
+    "EvidenceSource",
     "Gate",
     "GateError",
     "Identity",
@@ -32,10 +33,13 @@ __all__ = [
     "JsonlSink",
     "PdpError",
     "Problem",
+    "Question",
     "Reason",
     "Run",
     "SidecarDecisionPoint",
+    "SignedEvidence",
     "Store",
     "ToolCall",
     "Verdict",
+    "sign_evidence",
 ]

@@ -12,7 +12,7 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,7 +28,7 @@ from gate.enforcement.review import Reviews
 from gate.enforcement.tool_call import CallRunner, ToolCall
 from gate.enforcement.tracing import Tracer
 from gate.errors import EvidenceError, GateError, InputError
-from gate.evidence import ABSENT, Call, EvidenceBuilder, Identity, Run, require_text
+from gate.evidence import ABSENT, Call, Evidence, EvidenceBuilder, EvidenceSource, Identity, Run, require_text
 from gate.pdp import DecisionPoint, Facts
 from gate.records import EffectStatus, RunRecord, RunStatus, Store
 from gate.trace import NullSink, TraceSink
@@ -56,7 +56,10 @@ class Gate:
     """The policy enforcement point of one deployment.
 
     `environment` names the deployment and is signed into every approval. `clock_ms` is the gate's clock in
-    milliseconds; expiry of approvals is compared with the database's clock besides.
+    milliseconds; expiry of approvals is compared with the database's clock besides. `evidence` are the host's sources,
+    one for each section, which together may take `evidence_timeout_ms` for a document.
+
+    Raises `InputError` (`evidence_*`) for sources that cannot be used together.
     """
 
     def __init__(
@@ -67,12 +70,18 @@ class Gate:
         environment: str,
         trace: TraceSink | None = None,
         clock_ms: Callable[[], int] = system_clock_ms,
+        evidence: Iterable[EvidenceSource] = (),
+        evidence_timeout_ms: int = 2_000,
     ) -> None:
         self._point = point
         self._store = store
         self._tracer = Tracer(trace or NullSink(), clock_ms)
         self._clock_ms = clock_ms
-        self._evidence = EvidenceBuilder(store=store, environment=environment)
+        self._evidence = EvidenceBuilder(
+            store=store,
+            environment=environment,
+            evidence=Evidence.of(evidence, environment=environment, timeout_ms=evidence_timeout_ms),
+        )
         self._runner = CallRunner(point=point, store=store, evidence=self._evidence, clock_ms=clock_ms, owner=_owner)
         self.reviews = Reviews(
             point=point,

@@ -5,15 +5,22 @@ from __future__ import annotations
 from gate.evidence.action import Action, redacted_view
 from gate.evidence.builder import EvidenceBuilder, Prepared
 from gate.evidence.host import ABSENT, Call, Identity, Run, require_text
+from gate.evidence.signed import SignedEvidence, sign_evidence
+from gate.evidence.source import Evidence, EvidenceSource, Question
 
 __all__ = [
     "ABSENT",
     "Action",
     "Call",
+    "Evidence",
     "EvidenceBuilder",
+    "EvidenceSource",
     "Identity",
     "Prepared",
+    "Question",
     "Run",
+    "SignedEvidence",
     "redacted_view",
     "require_text",
+    "sign_evidence",
 ]

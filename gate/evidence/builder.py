@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gate.canonical import canonical_bytes, parse
 from gate.errors import InputError
 from gate.evidence.action import Action, freeze
 from gate.evidence.host import Call, Run
+from gate.evidence.source import Evidence, Question
 from gate.evidence.state import effect_facts, run_facts, versions
 from gate.evidence.votes import approval_facts, vote_facts
 from gate.pdp import Facts
@@ -46,6 +47,8 @@ class EvidenceBuilder:
     store: Store
     environment: str
     """Names the deployment (prod, staging); signed into every vote, so that approvals do not cross."""
+    evidence: Evidence = field(default_factory=Evidence)
+    """The host's sources of evidence."""
 
     def operation(
         self,
@@ -66,7 +69,13 @@ class EvidenceBuilder:
         asked = parse(canonical_bytes(dict(request)))
         record = self._run(run)
         document = self._base(run, record, checkpoint=checkpoint, operation=operation, now_ms=now_ms)
-        return Prepared(document={**document, "request": asked}, facts=facts, run=record)
+        document["request"] = asked
+        collected = self.evidence.collect(
+            Question(run=run, checkpoint=checkpoint, operation=operation, now_ms=now_ms, facts=facts)
+        )
+        if collected:
+            document["evidence"] = collected
+        return Prepared(document=document, facts=facts, run=record)
 
     def tool_call(self, run: Run, call: Call, *, now_ms: int, facts: Facts) -> Prepared:
         """A document for `call`.
@@ -88,7 +97,18 @@ class EvidenceBuilder:
             "side_effect": effect_facts(effect, action),
             "idempotency": self._idempotency(run, call, action),
         }
-        document["evidence"] = {
+        collected = self.evidence.collect(
+            Question(
+                run=run,
+                checkpoint="tool_execution",
+                operation="call_tool",
+                now_ms=now_ms,
+                facts=facts,
+                call=call,
+                action=action,
+            )
+        )
+        document["evidence"] = collected | {
             "arguments": {
                 "valid": action.arguments_valid,
                 "schema_digest": None if capability is None else capability["arguments_digest"],

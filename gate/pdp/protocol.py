@@ -37,6 +37,8 @@ class Facts:
     """Compiled reviewer by id: human, roles, keys by key id."""
     show_arguments: Mapping[str, list[str]] = field(default_factory=dict)
     """JSON pointers an approval view may show, by capability."""
+    evidence: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Evidence contract by section: greatest age, trusted checkers, public keys by key id."""
 
 
 class DecisionPoint(Protocol):

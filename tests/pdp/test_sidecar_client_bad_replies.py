@@ -522,6 +522,7 @@ FACTS = {
     "contracts": {},
     "reviewers": {},
     "show_arguments": {"search_docs": ["/q"]},
+    "evidence": {},
 }
 
 

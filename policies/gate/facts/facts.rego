@@ -16,6 +16,7 @@ document := {
 	"contracts": router.contracts,
 	"reviewers": router.reviewers,
 	"show_arguments": _show_arguments,
+	"evidence": router.evidence_controls,
 }
 
 default _bundle := null

@@ -112,6 +112,13 @@ default sandbox_controls := {}
 # title: The runtime controls of sandboxes
 sandbox_controls := data.gate.bundles[_name].sandbox_controls
 
+default evidence_controls := {}
+
+# METADATA
+# title: What the bundle asks of each evidence section
+# description: how old it may be, who may have checked it, whose signature it needs
+evidence_controls := data.gate.bundles[_name].evidence_controls
+
 default capability_name := null
 
 default policy_decision := null

@@ -6,6 +6,7 @@ document := {
 	"contracts": {},
 	"reviewers": {},
 	"show_arguments": {},
+	"evidence": {},
 }
 
 default _bundle := null
