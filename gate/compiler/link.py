@@ -11,8 +11,10 @@ from typing import Any
 
 from gate.compiler.link_approvals import demanded, link_approvals
 from gate.compiler.link_controls import link_predicates
+from gate.compiler.link_evidence import link_evidence
 from gate.compiler.link_governance import link_governance
 from gate.compiler.link_runtime_controls import link_runtime_controls
+from gate.compiler.link_trajectory import link_compound, link_trajectory
 from gate.compiler.literal import CompileError, package_name
 from gate.compiler.positions import BUNDLE, CATALOG, POLICY, at
 from gate.documents import Bundle, Capability, tokens_of
@@ -159,5 +161,8 @@ _CHECKS: tuple[Callable[[Bundle], Iterator[Problem]], ...] = (
     _redaction_names_capabilities,
     link_predicates,
     link_governance,
+    link_evidence,
     link_runtime_controls,
+    link_trajectory,
+    link_compound,
 )

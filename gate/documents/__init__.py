@@ -6,6 +6,7 @@ from gate.documents.argument_schema import ArgumentValidator, argument_schema_pr
 from gate.documents.bundle import Bundle, load_bundle
 from gate.documents.cases import Case, load_cases
 from gate.documents.checkpoints import EVERY, ControlCheckpoint
+from gate.documents.compound import CompoundPolicy, PlanCapability, TaskScope
 from gate.documents.document import Document, Place, pointer_of, tokens_of
 from gate.documents.governance import AgentIdentity, ApprovalPolicy, ControlsPolicy, DelegatedAuthorizationPolicy
 from gate.documents.models import (
@@ -13,6 +14,7 @@ from gate.documents.models import (
     BundleMeta,
     Capability,
     CapabilityPolicy,
+    EvidenceContract,
     PolicyDocument,
     Reviewer,
     ReviewerKey,
@@ -31,6 +33,7 @@ from gate.documents.runtime_controls import (
 from gate.documents.schema_check import schema_problems
 from gate.documents.strict_schema import strict_validator
 from gate.documents.timestamps import parse_rfc3339_ms
+from gate.documents.trajectory import Observation, TrajectoryPolicy, TrajectoryRule
 from gate.documents.yaml_source import load
 
 __all__ = [
@@ -45,13 +48,17 @@ __all__ = [
     "Capability",
     "CapabilityPolicy",
     "Case",
+    "CompoundPolicy",
     "ControlCheckpoint",
     "ControlsPolicy",
     "DelegatedAuthorizationPolicy",
     "Document",
+    "EvidenceContract",
     "McpControls",
+    "Observation",
     "OrchestrationControls",
     "Place",
+    "PlanCapability",
     "PolicyDocument",
     "Reviewer",
     "ReviewerKey",
@@ -59,6 +66,9 @@ __all__ = [
     "RuntimeControls",
     "SandboxControls",
     "SessionControls",
+    "TaskScope",
+    "TrajectoryPolicy",
+    "TrajectoryRule",
     "VerifierControls",
     "argument_schema_problems",
     "argument_validator",

@@ -16,6 +16,7 @@ from gate.documents.models import (
     BundleMeta,
     Capability,
     CapabilityPolicy,
+    EvidenceContract,
     PolicyDocument,
     Reviewer,
     ReviewerKey,
@@ -59,6 +60,17 @@ def policy(document: Document) -> PolicyDocument:
         },
         allow_kinds=tuple(root.get("memory_write", {}).get("allow_kinds", ())),
         allow_network_access=tuple(root["execution"]["allow_network_access"]),
+        evidence={name: _evidence(name, entry) for name, entry in root.get("evidence", {}).items()},
+    )
+
+
+def _evidence(section: str, entry: dict[str, Any]) -> EvidenceContract:
+    return EvidenceContract(
+        section=section,
+        max_age_seconds=entry["max_age_seconds"],
+        checked_by=tuple(entry["checked_by"]) if "checked_by" in entry else None,
+        signature_keys=dict(entry["signature_keys"]) if "signature_keys" in entry else None,
+        required_for=tuple(entry.get("required_for", ())),
     )
 
 

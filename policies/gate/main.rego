@@ -5,8 +5,10 @@
 package gate
 
 import data.gate.approval.audit
+import data.gate.evidence
 import data.gate.obligation
 import data.gate.router
+import data.gate.trajectory.outcome
 import data.gate.verdict
 
 # METADATA
@@ -15,7 +17,18 @@ import data.gate.verdict
 #   always one complete object. Every finding is a reason and the strictest verdict wins; an allow needs a permitting
 #   rule and no stricter finding. A guard that is not loaded leaves this undefined, which the gate refuses
 # entrypoint: true
-decision := {
+decision := _decided if evidence.all_known
+
+# Decided over the evidence that counts, so that no guard and no predicate can take what does not for a fact.
+else := object.union(decided, {"advice": array.concat(_doubts, decided.advice)}) if {
+	decided := _decided with input.evidence as evidence.known
+}
+
+_doubts := [] if verdict.stranger
+
+else := evidence.advice
+
+_decided := {
 	"verdict": verdict.verdict,
 	"reasons": verdict.reasons,
 	"obligations": obligation.obligations,
@@ -32,6 +45,7 @@ decision := {
 		"capability": _capability,
 		"controls": _controls,
 		"approval": audit.kept,
+		"trajectory": _trajectory,
 	},
 }
 
@@ -47,6 +61,10 @@ _controls := [pair[1] |
 	not verdict.stranger
 	some pair in sort([[control.policy_requirement, control] | some control in router.controls])
 ]
+
+default _trajectory := null
+
+_trajectory := outcome.kept if not verdict.stranger
 
 default _request_id := null
 

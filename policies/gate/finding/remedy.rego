@@ -77,6 +77,7 @@ remedies := {
 	"reconciliation_not_needed": "only an unknown, partial or abandoned effect can be reconciled",
 	"reconciliation_owner_not_fenced": "not_committed needs evidence that the worker is dead or fenced",
 	"reconciliation_outcome_unknown": "say committed, not_committed or partial",
+	"required_evidence_unknown": "policy.evidence requires a section for this capability; it must be there, young, trusted and signed as that says",
 	"request_id_missing": "the gate must state a request id",
 	"run_mismatch": "the document names another run than the records; the gate must state run_id",
 	"run_not_running": "the run is paused, ended or unknown; start or resume it first",

@@ -119,6 +119,25 @@ default evidence_controls := {}
 # description: how old it may be, who may have checked it, whose signature it needs
 evidence_controls := data.gate.bundles[_name].evidence_controls
 
+default trajectory := {}
+
+# METADATA
+# title: What the bundle says of the history the capability depends on
+# description: empty when no rule over history is about it
+trajectory := data.gate.bundles[_name].trajectory[capability_name]
+
+default trajectories := {}
+
+# METADATA
+# title: The same for every capability
+trajectories := data.gate.bundles[_name].trajectory
+
+default trajectory_rules := {}
+
+# METADATA
+# title: Every rule over history of the governing bundle, by its id
+trajectory_rules := data.gate.bundles[_name].trajectory_rules
+
 default capability_name := null
 
 default policy_decision := null

@@ -9,6 +9,7 @@ import data.gate.approval
 import data.gate.approval.delegated
 import data.gate.capability
 import data.gate.effect
+import data.gate.evidence
 import data.gate.finding
 import data.gate.identity
 import data.gate.inventory
@@ -16,6 +17,7 @@ import data.gate.operation
 import data.gate.router
 import data.gate.run
 import data.gate.runtime
+import data.gate.trajectory
 import data.gate.transition
 
 # METADATA
@@ -87,9 +89,11 @@ _collected := union({
 	capability.findings,
 	operation.findings,
 	effect.findings,
+	evidence.findings,
 	approval.findings,
 	delegated.findings,
 	inventory.findings,
 	transition.findings,
 	runtime.raised,
+	trajectory.raised,
 })
