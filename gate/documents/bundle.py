@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from gate.documents import reading
 from gate.documents.argument_schema import argument_schema_problems
 from gate.documents.checkpoints import ControlCheckpoint, control_checkpoints
+from gate.documents.compound import CompoundPolicy, compound_policy
 from gate.documents.document import Document, pointer_of
 from gate.documents.files import entries, read_document
 from gate.documents.governance import (
@@ -27,6 +28,7 @@ from gate.documents.models import ApprovalContract, BundleMeta, Capability, Poli
 from gate.documents.resources import schema
 from gate.documents.runtime_controls import RuntimeControls, runtime_controls
 from gate.documents.schema_check import schema_problems
+from gate.documents.trajectory import TrajectoryPolicy, trajectory_policy
 from gate.documents.wording import did_you_mean, quoted
 from gate.errors import BundleError, Problem
 
@@ -35,6 +37,7 @@ REQUIRED = ("policy.yaml", "capabilities.yaml")
 OPTIONAL = (
     *("approvals.yaml", "reviewers.yaml", "agent.yaml"),
     *("controls.yaml", "checkpoints.yaml", "runtime-controls.yaml"),
+    *("trajectory.yaml", "compound.yaml"),
 )
 _KNOWN = (ENVELOPE, *REQUIRED, *OPTIONAL)
 # The ledger is written by the release room and is no document of the policy.
@@ -69,6 +72,10 @@ class Bundle:
     """Defaults of the contracts; None when `approvals.yaml` states none."""
     runtime_controls: RuntimeControls | None = None
     """None when the bundle has no `runtime-controls.yaml`."""
+    trajectory: TrajectoryPolicy | None = None
+    """None when the bundle has no `trajectory.yaml`."""
+    compound: CompoundPolicy | None = None
+    """None when the bundle has no `compound.yaml`."""
     documents: Mapping[str, Document] = field(repr=False)
     """By file name; every document the bundle has, `bundle.yaml` among them."""
 
@@ -114,6 +121,8 @@ def load_bundle(folder: Path) -> Bundle:
     controls = build("controls.yaml", controls_policy)
     approvals = build("approvals.yaml", approval_policy)
     runtime = build("runtime-controls.yaml", runtime_controls)
+    trajectory = build("trajectory.yaml", trajectory_policy)
+    compound = build("compound.yaml", compound_policy)
     if problems or meta is None or policy is None or capabilities is None:
         raise BundleError(problems)
     return Bundle(
@@ -129,6 +138,8 @@ def load_bundle(folder: Path) -> Bundle:
         controls=controls,
         approvals=approvals,
         runtime_controls=runtime,
+        trajectory=trajectory,
+        compound=compound,
         documents=documents,
     )
 

@@ -5,6 +5,7 @@
 package gate
 
 import data.gate.approval.audit
+import data.gate.compound.audit as compound_audit
 import data.gate.evidence
 import data.gate.obligation
 import data.gate.router
@@ -46,6 +47,7 @@ _decided := {
 		"controls": _controls,
 		"approval": audit.kept,
 		"trajectory": _trajectory,
+		"compound_authorization": _compound,
 	},
 }
 
@@ -65,6 +67,10 @@ _controls := [pair[1] |
 default _trajectory := null
 
 _trajectory := outcome.kept if not verdict.stranger
+
+default _compound := null
+
+_compound := compound_audit.kept if not verdict.stranger
 
 default _request_id := null
 

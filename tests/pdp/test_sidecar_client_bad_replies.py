@@ -523,6 +523,8 @@ FACTS = {
     "reviewers": {},
     "show_arguments": {"search_docs": ["/q"]},
     "evidence": {},
+    "trajectory": {},
+    "plans": {},
 }
 
 

@@ -17,6 +17,8 @@ document := {
 	"reviewers": router.reviewers,
 	"show_arguments": _show_arguments,
 	"evidence": router.evidence_controls,
+	"trajectory": router.trajectories,
+	"plans": router.plans,
 }
 
 default _bundle := null

@@ -6,6 +6,7 @@
 package gate.obligation
 
 import data.gate.approval
+import data.gate.compound
 import data.gate.effect
 import data.gate.router
 import data.gate.transition
@@ -13,7 +14,10 @@ import data.gate.verdict
 
 # METADATA
 # title: Every obligation of the decision
-obligations := array.concat(array.concat(array.concat(_for_approval, _for_effect), _for_run), _for_content)
+obligations := array.concat(
+	array.concat(array.concat(_for_approval, _for_effect), array.concat(_for_plan, _for_run)),
+	_for_content,
+)
 
 _for_approval := [{
 	"type": "request_approval",
@@ -45,6 +49,13 @@ _for_effect := [{"type": "claim_effect", "lease_seconds": _lease_seconds}] if {
 	_blocked
 } else := [{"type": "move_effect", "version": _effect_version, "to": transition.next_effect_status}] if {
 	verdict.verdict == "allow"
+} else := []
+
+# A step that is refused ends the plan it belongs to; one that waits for a person does not.
+_for_plan := [{"type": "stop_plan", "plan_ref": _plan_ref, "to": compound.stopped_as}] if {
+	verdict.verdict in {"deny", "continuity_validation_failed", "blocked_on_reconciliation"}
+	not verdict.stranger
+	compound.stoppable
 } else := []
 
 _for_run := [{"type": "end_run", "status": "cancelled"}] if {
@@ -101,6 +112,10 @@ _approval_id := input.state.approval.approval_id
 default _approval_version := null
 
 _approval_version := input.state.approval.version
+
+default _plan_ref := null
+
+_plan_ref := input.state.plan.plan_ref
 
 default _idempotency_key := null
 

@@ -59,6 +59,7 @@ contract := data.gate.bundles[_name].contracts[capability_name]
 # What a bundle without the document asks of every call: evidence that a host states of its own accord only.
 default call_controls := {
 	"authorization_mode": "user_delegated_or_platform_owned",
+	"catalog_evidence_required": false,
 	"mcp_evidence_required": false,
 	"sandbox_evidence_required": false,
 	"verifier_contract_required_for_high_risk": false,
@@ -137,6 +138,31 @@ default trajectory_rules := {}
 # METADATA
 # title: Every rule over history of the governing bundle, by its id
 trajectory_rules := data.gate.bundles[_name].trajectory_rules
+
+default compound := {}
+
+# METADATA
+# title: The part the capability has in plans of several steps
+# description: empty when it has none
+compound := data.gate.bundles[_name].compound[capability_name]
+
+default plans := {}
+
+# METADATA
+# title: The same for every capability
+plans := data.gate.bundles[_name].compound
+
+default compound_policy := {}
+
+# METADATA
+# title: How plans are authorized
+compound_policy := data.gate.bundles[_name].compound_policy
+
+default compound_tasks := {}
+
+# METADATA
+# title: What each task may touch, by its name
+compound_tasks := data.gate.bundles[_name].compound_tasks
 
 default capability_name := null
 

@@ -8,6 +8,7 @@ package gate.verdict
 import data.gate.approval
 import data.gate.approval.delegated
 import data.gate.capability
+import data.gate.compound
 import data.gate.effect
 import data.gate.evidence
 import data.gate.finding
@@ -96,4 +97,5 @@ _collected := union({
 	transition.findings,
 	runtime.raised,
 	trajectory.raised,
+	compound.raised,
 })

@@ -7,6 +7,8 @@ document := {
 	"reviewers": {},
 	"show_arguments": {},
 	"evidence": {},
+	"trajectory": {},
+	"plans": {},
 }
 
 default _bundle := null
