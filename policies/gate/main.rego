@@ -5,8 +5,10 @@
 package gate
 
 import data.gate.approval.audit
+import data.gate.binding
 import data.gate.compound.audit as compound_audit
 import data.gate.evidence
+import data.gate.oauth
 import data.gate.obligation
 import data.gate.router
 import data.gate.trajectory.outcome
@@ -46,6 +48,8 @@ _decided := {
 		"capability": _capability,
 		"controls": _controls,
 		"approval": audit.kept,
+		"credential_binding": _credential_binding,
+		"oauth_scope": _oauth_scope,
 		"trajectory": _trajectory,
 		"compound_authorization": _compound,
 	},
@@ -63,6 +67,14 @@ _controls := [pair[1] |
 	not verdict.stranger
 	some pair in sort([[control.policy_requirement, control] | some control in router.controls])
 ]
+
+default _credential_binding := null
+
+_credential_binding := binding.kept if not verdict.stranger
+
+default _oauth_scope := null
+
+_oauth_scope := oauth.kept if not verdict.stranger
 
 default _trajectory := null
 

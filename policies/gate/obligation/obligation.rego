@@ -6,8 +6,10 @@
 package gate.obligation
 
 import data.gate.approval
+import data.gate.capability
 import data.gate.compound
 import data.gate.effect
+import data.gate.oauth
 import data.gate.router
 import data.gate.transition
 import data.gate.verdict
@@ -16,7 +18,7 @@ import data.gate.verdict
 # title: Every obligation of the decision
 obligations := array.concat(
 	array.concat(array.concat(_for_approval, _for_effect), array.concat(_for_plan, _for_run)),
-	_for_content,
+	array.concat(_for_content, _for_result),
 )
 
 _for_approval := [{
@@ -71,6 +73,13 @@ _for_run := [{"type": "end_run", "status": "cancelled"}] if {
 _for_content := [{"type": "redact", "pointers": sort(_pointers)}] if {
 	verdict.verdict in {"allow", "require_approval"}
 	count(_pointers) > 0
+} else := []
+
+# Less was granted than asked for, so what the call achieves may be a part of what was wanted, and must say so.
+_for_result := [{"type": "mark_partial", "refused_scopes": sort(oauth.refused)}] if {
+	verdict.verdict == "allow"
+	capability.calling
+	oauth.partial
 } else := []
 
 _pointers contains pointer if {
