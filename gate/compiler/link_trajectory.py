@@ -1,4 +1,4 @@
-"""What `trajectory.yaml` and `compound.yaml` must say of the rest of the bundle: names that exist, rules with an effect.
+"""What `trajectory.yaml` and `compound.yaml` must say of the rest of the bundle: names that exist, rules that act.
 
 Pure. A rule that could refuse nothing, or everything, as the bundle stands is refused, because its author believes
 otherwise.
@@ -35,6 +35,15 @@ def link_trajectory(bundle: Bundle) -> Iterator[Problem]:
         for kind in ("fingerprints", "counters"):
             for name, place in getattr(observation, kind).items():
                 node = _argument(bundle.capabilities[action].arguments, place)
+                capability = bundle.capabilities[action]
+                if kind == "counters" and capability.mode == "read" and capability.approval == "none":
+                    message = f"`{action}` claims nothing, so two calls at once could pass the limit together"
+                    yield document.problem(
+                        pointer(*here, kind, name),
+                        "trajectory_counter_unclaimed",
+                        message,
+                        "count a capability that writes",
+                    )
                 if node is None or (kind == "counters" and node.get("type") not in {"string", "integer"}):
                     wanted = "an argument" if kind == "fingerprints" else "a text or whole-number argument"
                     yield document.problem(

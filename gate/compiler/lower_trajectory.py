@@ -1,7 +1,7 @@
 """`trajectory.yaml` and `compound.yaml` to constants that the guards over history and plans look up.
 
-Pure. One constant a rule, in the order of the YAML, so that a changed rule is one changed constant. Amounts become whole
-units and millionths, because no engine may round a limit.
+Pure. One constant a rule, in the order of the YAML, so that a changed rule is one changed constant. Amounts become
+whole units and millionths, because no engine may round a limit.
 """
 
 from __future__ import annotations

@@ -53,9 +53,7 @@ def compound_policy(document: Document) -> CompoundPolicy:
             PlanCapability(capability=entry["capability"], steps=tuple(entry["steps"])) for entry in root["plans"]
         ),
         tasks=tuple(
-            TaskScope(
-                task_ref=entry["task_ref"], actions=tuple(entry["actions"]), resources=tuple(entry["resources"])
-            )
+            TaskScope(task_ref=entry["task_ref"], actions=tuple(entry["actions"]), resources=tuple(entry["resources"]))
             for entry in root["tasks"]
         ),
         reasons=dict(root.get("reasons", {})),

@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from gate.enforcement.gate import Gate
-from gate.enforcement.outcome import AlreadyCommitted, EffectNotStarted, EffectOutcomeUnknown
+from gate.enforcement.outcome import AlreadyCommitted, EffectNotStarted, EffectOutcomeUnknown, PlanIncomplete
+from gate.enforcement.plan import PlanRun
 from gate.enforcement.review import Reviews
 from gate.enforcement.tool_call import ToolCall
 
-__all__ = ["AlreadyCommitted", "EffectNotStarted", "EffectOutcomeUnknown", "Gate", "Reviews", "ToolCall"]
+__all__ = [
+    "AlreadyCommitted",
+    "EffectNotStarted",
+    "EffectOutcomeUnknown",
+    "Gate",
+    "PlanIncomplete",
+    "PlanRun",
+    "Reviews",
+    "ToolCall",
+]

@@ -12,7 +12,7 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,12 +23,26 @@ from gate.enforcement.asking import ask, refusal
 from gate.enforcement.deadline import run_with_deadline
 from gate.enforcement.obligations import ENDED, MAX_ROUNDS, refuse_unknown, undischarged
 from gate.enforcement.outcome import AlreadyCommitted, EffectNotStarted, EffectOutcomeUnknown
+from gate.enforcement.plan import PlanCarrier, PlanRun, plan_place
 from gate.enforcement.redaction import redacted
 from gate.enforcement.review import Reviews
 from gate.enforcement.tool_call import CallRunner, ToolCall
 from gate.enforcement.tracing import Tracer
 from gate.errors import EvidenceError, GateError, InputError
-from gate.evidence import ABSENT, Call, Evidence, EvidenceBuilder, EvidenceSource, Identity, Run, require_text
+from gate.evidence import (
+    ABSENT,
+    Call,
+    Evidence,
+    EvidenceBuilder,
+    EvidenceSource,
+    Identity,
+    PlanPlace,
+    PlanStep,
+    RequirementAdapter,
+    RightsService,
+    Run,
+    require_text,
+)
 from gate.pdp import DecisionPoint, Facts
 from gate.records import EffectStatus, RunRecord, RunStatus, Store
 from gate.trace import NullSink, TraceSink
@@ -82,7 +96,9 @@ class Gate:
             environment=environment,
             evidence=Evidence.of(evidence, environment=environment, timeout_ms=evidence_timeout_ms),
         )
-        self._runner = CallRunner(point=point, store=store, evidence=self._evidence, clock_ms=clock_ms, owner=_owner)
+        self._runner = CallRunner(
+            point=point, store=store, evidence=self._evidence, clock_ms=clock_ms, owner=_owner, tracer=self._tracer
+        )
         self.reviews = Reviews(
             point=point,
             store=store,
@@ -224,8 +240,51 @@ class Gate:
             resource=resource,
             approval_id=approval_id,
         )
+        with self._carried_out(run, call) as entered:
+            yield entered
+
+    @contextmanager
+    def plan(
+        self,
+        run: Run,
+        capability: str,
+        *,
+        plan_ref: str,
+        task_ref: str,
+        steps: Sequence[PlanStep],
+        adapter: RequirementAdapter,
+        rights: RightsService,
+        reason: str | None = None,
+        approval_id: str | None = None,
+    ) -> Iterator[PlanRun]:
+        """Enters only when the whole plan may be carried out now; the body enters `plan.step(0)`, `plan.step(1)`, ...
+
+        `capability` carries plans out, `task_ref` is the host's word for what the run is for. `adapter` derives what
+        the steps need from canonical resource ids, and `rights` says what the principal may do; both are asked again
+        before each step. A plan is recorded once under `plan_ref`; another one under that name is refused.
+
+        Leaving the body with every step done commits the plan. Otherwise it is partial as soon as one step had an
+        effect, or failed before any: nothing is rolled back. Raises what `tool_call` raises, and `PlanIncomplete` when
+        the body was left early without an error.
+        """
+        place = plan_place(
+            capability,
+            plan_ref=plan_ref,
+            task_ref=task_ref,
+            steps=steps,
+            adapter=adapter,
+            rights=rights,
+            reason=reason,
+            approval_id=approval_id,
+        )
+        carried = PlanCarrier(store=self._store, runner=self._runner, tracer=self._tracer, enter=self._carried_out)
+        with carried.carry_out(run, place) as entered:
+            yield entered
+
+    @contextmanager
+    def _carried_out(self, run: Run, call: Call, plan: PlanPlace | None = None) -> Iterator[ToolCall]:
         try:
-            entered = self._runner.enter(run, call)
+            entered = self._runner.enter(run, call, plan=plan)
         except GateError as exc:
             self._tracer.blocked(run, exc)
             raise

@@ -18,10 +18,11 @@ from gate.enforcement.asking import Answer, ask, refusal
 from gate.enforcement.obligations import MAX_ROUNDS, end_run, refuse_unclaimed, refuse_unknown, undischarged
 from gate.enforcement.outcome import AlreadyCommitted
 from gate.enforcement.redaction import redacted
+from gate.enforcement.tracing import Tracer
 from gate.errors import ConflictError, EvidenceError
-from gate.evidence import Call, EvidenceBuilder, Prepared, Run, redacted_view
+from gate.evidence import Call, EvidenceBuilder, PlanPlace, Prepared, Run, redacted_view
 from gate.pdp import DecisionPoint
-from gate.records import ApprovalRequest, Claim, Claimed, EffectStatus, Store
+from gate.records import ApprovalRequest, Claim, Claimed, EffectStatus, HistoryStep, Store
 
 _logger = logging.getLogger(__name__)
 
@@ -30,7 +31,10 @@ LEASE_MARGIN_MS = 5_000
 
 # `redact` is carried out before either, and the call decided again.
 _DISCHARGED_BY_CLAIM = frozenset({"consume_approval", "claim_effect", "redact"})
-_DISCHARGED_BY_STOPPING = frozenset({"request_approval", "return_receipt", "reconcile", "end_run", "redact"})
+# `stop_plan` is carried out by the plan that the call is a step of; no other call is told to.
+_DISCHARGED_BY_STOPPING = frozenset(
+    {"request_approval", "return_receipt", "reconcile", "end_run", "redact", "stop_plan"}
+)
 
 
 class ToolCall:
@@ -59,6 +63,13 @@ class ToolCall:
         """Deadline of the tool in seconds, from the compiled catalog."""
         name = self._prepared.document["request"]["capability"]
         return int(self._prepared.facts.capabilities[name]["timeout_seconds"])
+
+    def record_step(self, store: Store, status: EffectStatus) -> None:
+        """Adds a call that claimed nothing to the history of its run, when rules over history are about it."""
+        step, run = _step_of(self._prepared), self._prepared.run
+        if step is not None and run is not None:
+            # It added nothing up, so that it matters to no limit what came between.
+            store.record_step(run.tenant_id, run.run_id, replace(step, version=None), status=str(status))
 
     @property
     def completed(self) -> bool:
@@ -90,11 +101,15 @@ class CallRunner:
     evidence: EvidenceBuilder
     clock_ms: Callable[[], int]
     owner: Callable[[], str]
+    tracer: Tracer
 
-    def enter(self, run: Run, call: Call) -> ToolCall:
-        """Steps 1 to 4. Raises `ActionBlocked` unless the call may run now, `AlreadyCommitted` when it already did."""
+    def enter(self, run: Run, call: Call, *, plan: PlanPlace | None = None) -> ToolCall:
+        """Steps 1 to 4; `plan` is where the call stands in a plan of several steps.
+
+        Raises `ActionBlocked` unless the call may run now, `AlreadyCommitted` when it already did.
+        """
         for _ in range(MAX_ROUNDS):
-            answer = self.ask(run, call)
+            answer = self.ask(run, call, plan=plan)
             blanked = self._redacted(call, answer)
             if blanked is not call:
                 # What is approved, claimed and run is the redacted call: it is another action, so it is decided again.
@@ -120,13 +135,15 @@ class CallRunner:
         )
         raise ActionBlocked(refusal(error, None)) from error
 
-    def ask(self, run: Run, call: Call) -> Answer:
+    def ask(self, run: Run, call: Call, *, plan: PlanPlace | None = None) -> Answer:
         """Steps 1 and 2."""
-        return ask(
+        answer = ask(
             self.point,
             run.agent_id,
-            lambda facts: self.evidence.tool_call(run, call, now_ms=self.clock_ms(), facts=facts),
+            lambda facts: self.evidence.tool_call(run, call, now_ms=self.clock_ms(), facts=facts, plan=plan),
         )
+        self.tracer.trajectory(run, answer)
+        return answer
 
     def _redacted(self, call: Call, answer: Answer) -> Call:
         """`call` with its arguments blanked as the decision wants; `call` itself when they are as they should be."""
@@ -143,6 +160,7 @@ class CallRunner:
     def settle(self, call: ToolCall, status: EffectStatus) -> None:
         """Step 6. Raises `ConflictError` (`lease_expired`) when the outcome came too late to be believed."""
         if call.claimed is None:
+            call.record_step(self.store, status)
             return
         effect = call.claimed.effect
         self.store.settle(
@@ -153,7 +171,7 @@ class CallRunner:
             fencing=effect.fencing,
             owner=effect.owner,
             status=status,
-            receipt=call.receipt if status is EffectStatus.COMMITTED else None,
+            receipt=call.receipt if status in (EffectStatus.COMMITTED, EffectStatus.PARTIAL) else None,
         )
 
     def _stop(self, run: Run, call: Call, answer: Answer) -> None:
@@ -201,6 +219,7 @@ class CallRunner:
             bundle_version=facts.bundle["version"],
             release_identity=facts.bundle["release_identity"],
             view=redacted_view(action, list(facts.show_arguments.get(call.capability, []))),
+            request_fingerprint=place.step["request_fingerprint"] if (place := prepared.trajectory) else None,
         )
         return self.store.request_approval(request, max_wait_ms=obligation["max_wait_seconds"] * 1000).approval_id
 
@@ -235,9 +254,15 @@ class CallRunner:
                 owner=self.owner(),
                 lease_ms=claim["lease_seconds"] * 1000 + LEASE_MARGIN_MS,
                 effect_version=None if prepared.effect is None else prepared.effect.version,
+                step=_step_of(prepared),
                 **_approval_of(consume),
             )
         )
+
+
+def _step_of(prepared: Prepared) -> HistoryStep | None:
+    place = prepared.trajectory
+    return None if place is None else HistoryStep(version=place.version, payload=place.step)
 
 
 def _approval_of(consume: Mapping[str, Any] | None) -> dict[str, Any]:

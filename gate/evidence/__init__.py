@@ -5,6 +5,7 @@ from __future__ import annotations
 from gate.evidence.action import Action, redacted_view
 from gate.evidence.builder import EvidenceBuilder, Prepared
 from gate.evidence.host import ABSENT, Call, Identity, Run, require_text
+from gate.evidence.plan import HttpRights, PlanPlace, PlanStep, Requirement, RequirementAdapter, RightsService
 from gate.evidence.signed import SignedEvidence, sign_evidence
 from gate.evidence.source import Evidence, EvidenceSource, Question
 
@@ -15,9 +16,15 @@ __all__ = [
     "Evidence",
     "EvidenceBuilder",
     "EvidenceSource",
+    "HttpRights",
     "Identity",
+    "PlanPlace",
+    "PlanStep",
     "Prepared",
     "Question",
+    "Requirement",
+    "RequirementAdapter",
+    "RightsService",
     "Run",
     "SignedEvidence",
     "redacted_view",

@@ -14,8 +14,10 @@ from gate.canonical import canonical_bytes, parse
 from gate.errors import InputError
 from gate.evidence.action import Action, freeze
 from gate.evidence.host import Call, Run
+from gate.evidence.plan import PlanPlace, plan_facts
 from gate.evidence.source import Evidence, Question
 from gate.evidence.state import effect_facts, run_facts, versions
+from gate.evidence.trajectory import Trajectory, trajectory
 from gate.evidence.votes import approval_facts, vote_facts
 from gate.pdp import Facts
 from gate.records import ApprovalRecord, EffectRecord, RunRecord, Store, StoredVote
@@ -33,6 +35,8 @@ class Prepared:
     action: Action | None = None
     approval: ApprovalRecord | None = None
     effect: EffectRecord | None = None
+    trajectory: Trajectory | None = None
+    """Place of the call in the history of its run; None when no rule over history is about the capability."""
 
     @property
     def request_id(self) -> str:
@@ -77,8 +81,8 @@ class EvidenceBuilder:
             document["evidence"] = collected
         return Prepared(document=document, facts=facts, run=record)
 
-    def tool_call(self, run: Run, call: Call, *, now_ms: int, facts: Facts) -> Prepared:
-        """A document for `call`.
+    def tool_call(self, run: Run, call: Call, *, now_ms: int, facts: Facts, plan: PlanPlace | None = None) -> Prepared:
+        """A document for `call`; `plan` when it carries out a plan or is a step of one.
 
         Raises `InputError` for arguments without canonical form, `StoreError` when a record cannot be read.
         """
@@ -115,13 +119,28 @@ class EvidenceBuilder:
                 "identified": action.identified,
             }
         }
+        place = self._trajectory(run, call, action, facts, record)
+        if place is not None:
+            document["evidence"]["trajectory"] = place.section
+        if plan is not None:
+            section, state = plan_facts(plan, run, store=self.store, facts=facts, clock_ms=lambda: now_ms)
+            document["evidence"]["compound_authorization"] = section
+            document["state"]["plan"] = state
         document["digests"] = {
             "action_digest": action.action_digest,
             "intent_digest": action.intent_digest,
             "arguments": action.arguments_digest,
             "tool_definition": None,
         }
-        return Prepared(document=document, facts=facts, run=record, action=action, approval=approval, effect=effect)
+        return Prepared(
+            document=document,
+            facts=facts,
+            run=record,
+            action=action,
+            approval=approval,
+            effect=effect,
+            trajectory=place,
+        )
 
     def approval_transition(
         self,
@@ -181,6 +200,16 @@ class EvidenceBuilder:
             },
             "state": {"run": run_facts(record)},
         }
+
+    def _trajectory(
+        self, run: Run, call: Call, action: Action, facts: Facts, record: RunRecord | None
+    ) -> Trajectory | None:
+        observed = facts.trajectory.get(call.capability)
+        if observed is None:
+            return None
+        tenant = run.identity.tenant_id
+        history = self.store.history(tenant, run.run_id) if tenant else None
+        return trajectory(run, call, action, observed=observed, record=record, history=history)
 
     def _run(self, run: Run) -> RunRecord | None:
         tenant = run.identity.tenant_id

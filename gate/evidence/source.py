@@ -28,7 +28,7 @@ from gate.pdp import Facts
 
 _logger = logging.getLogger(__name__)
 
-RESERVED: Final = frozenset({"arguments", "vote", "reconciliation"})
+RESERVED: Final = frozenset({"arguments", "vote", "reconciliation", "trajectory", "compound_authorization"})
 """Sections that the gate fills from its own computation and from records."""
 
 MAX_PENDING: Final = 8

@@ -48,6 +48,8 @@ def request(tx: Connection, new: ApprovalRequest, *, max_wait_ms: int) -> Approv
     checks.whole("max_wait_ms", max_wait_ms, low=1, high=checks.MAX_SPAN_MS)
     row: dict[str, Any] = {field: checks.name(field, getattr(new, field)) for field in _NAMES}
     row |= {field: checks.digest(field, getattr(new, field)) for field in _DIGESTS}
+    if new.request_fingerprint is not None:
+        checks.digest("request_fingerprint", new.request_fingerprint)
     row |= {"reason": checks.text("reason", new.reason), "view": checks.json_object("view", dict(new.view))}
     same = (*_same_action(row), APPROVALS.c.status.in_(_OPEN))
     others = {found["run_id"] for found in _rows(tx, row["tenant_id"], *same)}
@@ -75,7 +77,8 @@ def request(tx: Connection, new: ApprovalRequest, *, max_wait_ms: int) -> Approv
     }
     tx.execute(insert(APPROVALS).values(row))
     keys = ("approval_id", "contract_id", "action_digest", "contract_digest", "status")
-    run.append("approval_requested", {k: row[k] for k in keys}, at_ms=now)
+    place = {} if new.request_fingerprint is None else {"request_fingerprint": new.request_fingerprint}
+    run.append("approval_requested", {**{k: row[k] for k in keys}, **place}, at_ms=now)
     return _record(tx, row)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
 
 from gate.errors import InputError
-from gate.records import approvals, checks, counters, effects, runs
+from gate.records import approvals, checks, counters, effects, history, runs
 from gate.records.clock import NOW, now_ms
 from gate.records.keys import EffectKey
 from gate.records.model import ApprovalStatus, Claim, Claimed, EffectStatus, RunStatus
@@ -44,6 +44,8 @@ def checked(claim: Claim) -> EffectKey:
         checks.name("approval_id", claim.approval_id)
         checks.whole("approval_version", claim.approval_version, low=1)
     counters.checked(claim.counters)
+    if claim.step is not None:
+        history.checked(claim.step)
     return EffectKey.checked(claim.tenant_id, claim.principal_id, claim.capability, claim.business_key)
 
 
@@ -52,7 +54,7 @@ def claim(tx: Connection, wanted: Claim, key: EffectKey) -> Claimed:
 
     Raises `ConflictError`: `run_unknown`, `run_not_running`, `run_changed`, `approval_unknown`,
     `approval_consumed`, `approval_not_approved`, `approval_changed`, `approval_digest_mismatch`,
-    `approval_expired`, `idempotency_conflict`, `claim_lost`, `counter_changed`, `counter_exceeded`.
+    `approval_expired`, `idempotency_conflict`, `claim_lost`, `counter_changed`, `counter_exceeded`, `history_changed`.
     """
     run, asking_run = _locked_runs(tx, wanted)
     _check_run(run.row, wanted)
@@ -71,6 +73,9 @@ def claim(tx: Connection, wanted: Claim, key: EffectKey) -> Claimed:
         "status": EffectStatus.IN_FLIGHT.value,
         **spent,
     }
+    if wanted.step is not None:
+        # Before the claim's own event: an outcome in the log belongs to the last step before it.
+        history.append(tx, run, wanted.step, {**key.event_fields(), "status": EffectStatus.IN_FLIGHT.value}, at_ms=now)
     run.append("effect_claimed", fields, at_ms=now)
     return Claimed(effects.record(effect))
 
