@@ -220,3 +220,16 @@ _codes(doc, bundles) := {f.code |
 		with data.gate.agents.bundle_of as fixture.bundle_of
 		with data.gate.bundles as bundles
 }
+
+# What makes a call a plain one: nothing is wanted, or there is something to look at.
+test_settled if {
+	_settled(_sound, _bundles)
+	_settled(fixture.ticket, controls.bare)
+	not _settled(fixture.ticket, _bundles)
+}
+
+_settled(doc, bundles) if {
+	oauth.settled with input as doc
+		with data.gate.agents.bundle_of as fixture.bundle_of
+		with data.gate.bundles as bundles
+}
