@@ -201,18 +201,11 @@ def _is_statement(source: Source, term: Node, index: RuleIndex) -> bool:
     return resolved is not None and resolved[1] and index.is_statement(resolved[0])
 
 
-def _withholds(changes: list[Node]) -> bool:
-    """True for the one change of the document that is allowed: evidence that does not count is left out."""
-    sides = [change[side] for change in changes for side in ("target", "value")]
-    places = [[part["value"] for part in side["value"]] for side in sides if side["type"] == "ref"]
-    return places == [["input", "evidence"], ["evidence", "known"]]
-
-
 def _check_expression(source: Source, node: Node, index: RuleIndex) -> Iterator[Problem]:
     if "terms" not in node:
         return
     terms = node["terms"]
-    if node.get("with") and not (source.package == "gate" and _withholds(node["with"])):
+    if node.get("with"):
         yield source.problem(node, "rego_with", "`with` decides about another document than the one that was sent")
     if node.get("negated"):
         if isinstance(terms, list) or not _is_statement(source, terms, index):

@@ -20,22 +20,11 @@ import data.gate.verdict
 #   always one complete object. Every finding is a reason and the strictest verdict wins; an allow needs a permitting
 #   rule and no stricter finding. A guard that is not loaded leaves this undefined, which the gate refuses
 # entrypoint: true
-decision := _decided if evidence.all_known
-
-# Decided over the evidence that counts, so that no guard and no predicate can take what does not for a fact.
-else := object.union(decided, {"advice": array.concat(_doubts, decided.advice)}) if {
-	decided := _decided with input.evidence as evidence.known
-}
-
-_doubts := [] if verdict.stranger
-
-else := evidence.advice
-
-_decided := {
+decision := {
 	"verdict": verdict.verdict,
 	"reasons": verdict.reasons,
 	"obligations": obligation.obligations,
-	"advice": _advice,
+	"advice": array.concat(_doubts, _advice),
 	"audit": {
 		"request_id": _request_id,
 		"checkpoint": _checkpoint,
@@ -54,6 +43,10 @@ _decided := {
 		"compound_authorization": _compound,
 	},
 }
+
+_doubts := [] if verdict.stranger
+
+else := evidence.advice
 
 _advice := [{"type": "warn", "code": warning.code, "source": warning.source} |
 	not verdict.stranger

@@ -2,8 +2,8 @@
 # title: What evidence counts
 # description: >-
 #   a section that the bundle has a contract for counts only while it is young enough, was checked by whom the bundle
-#   trusts and is signed where that is asked. Any other is unknown: every field of it is absent, for every guard and
-#   predicate, and absence restricts
+#   trusts and is signed where that is asked. Any other is unknown, and nothing is decided in anybody's favour on it:
+#   it is a refusal of its own, so that no guard and no predicate can take what it says for a fact
 package gate.evidence
 
 import data.gate.capability
@@ -18,24 +18,38 @@ findings contains finding.new(
 	not _required_known
 }
 
-# METADATA
-# title: Nothing that is stated has to count as unknown
-all_known if count(_unknown) == 0
-
-# METADATA
-# title: The evidence as it counts
-# description: an unknown section is an empty object rather than null, which would say that there is nothing to state
-known := {section: value |
-	some section, stated in input.evidence
-	value := _counted(section, stated)
+findings contains finding.new("evidence_undated", "deny", "gate.evidence", "evidence.max_age_seconds", "policy.yaml#/policy/evidence") if {
+	not _all_dated
 }
 
-_counted(section, stated) := {} if section in _unknown
+findings contains finding.new("evidence_future_dated", "deny", "gate.evidence", "evidence.max_age_seconds", "policy.yaml#/policy/evidence") if {
+	not _all_past
+}
 
-else := stated
+findings contains finding.new("evidence_stale", "deny", "gate.evidence", "evidence.max_age_seconds", "policy.yaml#/policy/evidence") if {
+	not _all_fresh
+}
+
+findings contains finding.new("evidence_checker_untrusted", "deny", "gate.evidence", "evidence.checked_by", "policy.yaml#/policy/evidence") if {
+	not _all_trusted
+}
+
+findings contains finding.new("evidence_unsigned", "deny", "gate.evidence", "evidence.signature_keys", "policy.yaml#/policy/evidence") if {
+	not _all_signed
+}
+
+_all_dated if count(_contracted - _dated) == 0
+
+_all_past if count(_dated - _past) == 0
+
+_all_fresh if count(_past - _fresh) == 0
+
+_all_trusted if count(_contracted - _trusted) == 0
+
+_all_signed if count(_contracted - _signed) == 0
 
 # METADATA
-# title: Why a section does not count, for people
+# title: Which section does not count, and why, for people
 advice := [{"type": "warn", "code": pair[1], "source": pair[0]} | some pair in sort(_doubted)]
 
 _doubted contains [concat("", ["policy.yaml#/policy/evidence/", section]), code] if {
@@ -45,13 +59,11 @@ _doubted contains [concat("", ["policy.yaml#/policy/evidence/", section]), code]
 
 _doubts := {
 	"evidence_undated": _contracted - _dated,
-	"evidence_future_dated": (_contracted & _dated) - _past,
-	"evidence_stale": (_contracted & _past) - _fresh,
+	"evidence_future_dated": _dated - _past,
+	"evidence_stale": _past - _fresh,
 	"evidence_checker_untrusted": _contracted - _trusted,
 	"evidence_unsigned": _contracted - _signed,
 }
-
-_unknown := _contracted - _accepted
 
 _accepted := (_fresh & _trusted) & _signed
 

@@ -32,7 +32,7 @@ test_none_without_contract if {
 
 test_none_empty_document if {
 	_codes({}, _bundles) == set()
-	_all_known({}, _bundles)
+	_advice({}, _bundles) == []
 }
 
 test_none_required_for_another if _codes(fixture.reading, _bundles) == set()
@@ -56,31 +56,70 @@ test_none_nothing_asked_but_age if {
 test_deny_required if _misses == set()
 
 _misses := {[path, what, codes] |
-	some path, values in {
-		"/evidence": fixture.no_section,
-		"/evidence/destination": fixture.no_section,
-		"/evidence/destination/checked_by": array.concat(fixture.garbage, ["SVC-BROKER", "svc-broker "]),
-		"/evidence/destination/checked_at_ms": array.concat(fixture.no_number, [39999, 50001]),
-		"/evidence/destination/signed_by": array.concat(fixture.garbage, ["broker-2"]),
-		"/now_ms": array.concat(fixture.no_number, [44999, 55001]),
+	some path, owed in {
+		"/evidence": {"values": fixture.no_section, "codes": set()},
+		"/evidence/destination/checked_by": {
+			"values": array.concat(fixture.garbage, ["SVC-BROKER", "svc-broker "]),
+			"codes": {"evidence_checker_untrusted"},
+		},
+		"/evidence/destination/checked_at_ms": {"values": fixture.no_number, "codes": {"evidence_undated"}},
+		"/evidence/destination/signed_by": {
+			"values": array.concat(fixture.garbage, ["broker-2"]),
+			"codes": {"evidence_unsigned"},
+		},
+		"/now_ms": {"values": fixture.no_number, "codes": {"evidence_undated"}},
 	}
-	some what, doc in fixture.broken(_sound, path, values)
+	some what, doc in fixture.broken(_sound, path, owed.values)
 	codes := _codes(doc, _bundles)
-	codes != {"required_evidence_unknown"}
+	codes != owed.codes | {"required_evidence_unknown"}
 }
+
+test_deny_section_missing if {what: codes |
+	some what, doc in fixture.broken(_sound, "/evidence/destination", [null])
+	codes := _codes(doc, _bundles)
+} == {"absent": {"required_evidence_unknown"}, "null": {"required_evidence_unknown"}}
+
+test_deny_section_unreadable if {codes |
+	some section in [true, 17, "garbage", ["garbage"], {}]
+	codes := _codes(fixture.put(_sound, "/evidence/destination", section), _bundles)
+} == {{
+	"required_evidence_unknown", "evidence_undated", "evidence_checker_untrusted",
+	"evidence_unsigned",
+}}
+
+test_deny_age if {[at, codes] |
+	some at in [39999, 50001, 0, 99999]
+	codes := _codes(fixture.put(_sound, "/evidence/destination/checked_at_ms", at), _bundles)
+} == {
+	[39999, {"required_evidence_unknown", "evidence_stale"}],
+	[0, {"required_evidence_unknown", "evidence_stale"}],
+	[50001, {"required_evidence_unknown", "evidence_future_dated"}],
+	[99999, {"required_evidence_unknown", "evidence_future_dated"}],
+}
+
+# What does not count is refused wherever it is stated, required or not, called or not.
+test_deny_stated_for_another if {[operation, codes] |
+	some operation in ["call_tool", "list_tools", "emit"]
+	doc := json.patch(fixture.reading, [
+		{"op": "add", "path": "/evidence/destination", "value": object.union(_section, {"checked_at_ms": 39999})},
+		{"op": "replace", "path": "/operation", "value": operation},
+	])
+	codes := _codes(doc, _bundles)
+} == {[operation, {"evidence_stale"}] | some operation in ["call_tool", "list_tools", "emit"]}
 
 # A contract that lost a field asks for what nothing can give.
 test_deny_contract_broken if _misses_of_contract == set()
 
 _misses_of_contract := {[field, what, codes] |
-	some field, values in {
-		"max_age_ms": fixture.no_number,
-		"checked_by": [true, 17, "svc-broker", [], {}],
-		"signature_keys": [true, 17, "broker-1", [], {}],
+	some field, owed in {
+		"max_age_ms": {"values": fixture.no_number, "code": "evidence_stale"},
+		"checked_by": {"values": [true, 17, "svc-broker", [], {}], "code": "evidence_checker_untrusted"},
+		"signature_keys": {"values": [true, 17, "broker-1", [], {}], "code": "evidence_unsigned"},
 	}
-	some what, bundles in fixture.broken(_bundles, concat("/", ["/triage/evidence_controls/destination", field]), values)
+	place := concat("/", ["/triage/evidence_controls/destination", field])
+	some what, bundles in fixture.broken(_bundles, place, owed.values)
 	codes := _codes(_sound, bundles)
-	codes != {"required_evidence_unknown"}
+	codes != {"required_evidence_unknown", owed.code}
 }
 
 test_none_requirement_unreadable if {what |
@@ -91,21 +130,9 @@ test_none_requirement_unreadable if {what |
 	_codes(fixture.ticket, bundles) != set()
 } == set()
 
-# What does not count is empty for everybody else, and people are told why.
-test_known_replaces_what_does_not_count if {
-	stale := fixture.put(_sound, "/evidence/destination/checked_at_ms", 39999)
-	_known(stale, _bundles) == object.union(fixture.ticket.evidence, {"destination": {}})
-	not _all_known(stale, _bundles)
-}
-
-test_known_keeps_what_counts if {
-	_known(_sound, _bundles) == _sound.evidence
-	_all_known(_sound, _bundles)
-}
-
 test_null_section_is_nothing_stated if {
 	doc := fixture.put(fixture.ticket, "/evidence/destination", null)
-	_all_known(doc, _bundles)
+	_codes(doc, _bundles) == {"required_evidence_unknown"}
 	_advice(doc, _bundles) == []
 }
 
@@ -137,14 +164,14 @@ test_advice_names_the_contract if _advice(fixture.put(_sound, "/evidence/destina
 }]
 
 # Through the one entrypoint: a destination that would pass is refused once nobody vouches for it any longer.
-test_decision_over_the_evidence_that_counts if {
+test_decision_on_what_does_not_count if {
 	bundles := fixture.put(_bundles, "/triage/evidence_controls/destination/required_for", [])
 	sound := _decision(_sound, bundles)
 	sound.verdict == "allow"
 	sound.advice == []
 	stale := _decision(fixture.put(_sound, "/evidence/destination/checked_at_ms", 39999), bundles)
 	stale.verdict == "deny"
-	{r.code | some r in stale.reasons} == {"egress_destination_not_allowed", "configured_allow"}
+	{r.code | some r in stale.reasons} == {"evidence_stale", "configured_allow"}
 	[a.code | some a in stale.advice] == ["evidence_stale"]
 }
 
@@ -160,18 +187,6 @@ test_decision_tells_a_stranger_nothing_of_evidence if {
 
 _decision(doc, bundles) := value if {
 	value := gate.decision with input as doc
-		with data.gate.agents.bundle_of as fixture.bundle_of
-		with data.gate.bundles as bundles
-}
-
-_known(doc, bundles) := value if {
-	value := evidence.known with input as doc
-		with data.gate.agents.bundle_of as fixture.bundle_of
-		with data.gate.bundles as bundles
-}
-
-_all_known(doc, bundles) if {
-	evidence.all_known with input as doc
 		with data.gate.agents.bundle_of as fixture.bundle_of
 		with data.gate.bundles as bundles
 }
