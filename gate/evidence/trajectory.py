@@ -121,7 +121,7 @@ def _history(
         "policy_id": last["policy_id"],
         "policy_version": last["policy_version"],
         "integrity": history.integrity,
-        "status": "current" if history.events else "missing",
+        "status": "missing" if history.integrity == "verified" and not history.events else "current",
         "observed_sequence": [step.payload["capability"] for step in counted],
         "completed_actions": [step.payload["capability"] for step in counted if step.status == _COMMITTED],
         "fingerprints": {

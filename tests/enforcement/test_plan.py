@@ -100,7 +100,12 @@ def test_plan_that_changes_no_route_needs_no_right_in_a_zone(edge: Edge) -> None
         # Moving the route out of zone B changes zone B as well.
         ({EDITOR_A, ZONE_A}, {"shop": "zone-b"}, [update(), route()], "plan_requirement_denied"),
         ({EDITOR_A, ZONE_A}, {}, [update("worker-b"), route()], "plan_requirement_denied"),
-        ({EDITOR_A, ZONE_A, ("worker.update", "account-a/worker-z", "Editor")}, {}, [update("worker-z")], "plan_out_of_task"),
+        (
+            {EDITOR_A, ZONE_A, ("worker.update", "account-a/worker-z", "Editor")},
+            {},
+            [update("worker-z")],
+            "plan_out_of_task",
+        ),
     ],
     ids=["zone", "worker", "old-zone", "other-worker", "outside-task"],
 )

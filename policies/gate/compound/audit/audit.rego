@@ -24,19 +24,19 @@ kept := null if {
 
 default _principal_ref := null
 
-_principal_ref := input.evidence.compound_authorization.principal_ref if is_string(input.evidence.compound_authorization.principal_ref)
+_principal_ref := input.evidence.compound_authorization.principal_ref
 
 default _task_ref := null
 
-_task_ref := input.evidence.compound_authorization.task_ref if is_string(input.evidence.compound_authorization.task_ref)
+_task_ref := input.evidence.compound_authorization.task_ref
 
 default _plan_ref := null
 
-_plan_ref := input.evidence.compound_authorization.plan_ref if is_string(input.evidence.compound_authorization.plan_ref)
+_plan_ref := input.evidence.compound_authorization.plan_ref
 
 default _plan_digest := null
 
-_plan_digest := input.evidence.compound_authorization.plan_digest if is_string(input.evidence.compound_authorization.plan_digest)
+_plan_digest := input.evidence.compound_authorization.plan_digest
 
 default _policy_version := null
 
@@ -56,16 +56,26 @@ _decision := "allow" if {
 	count(compound.raised) == 0
 } else := "deny"
 
-_reason := "all_requirements_allowed" if {
-	count(compound.raised) == 0
-} else := _first(_named) if {
-	count(_named) > 0
-} else := _first({f.code | some f in compound.raised})
+default _reason := "all_requirements_allowed"
 
-_first(words) := sorted[0] if sorted := sort(words)
+_reason := _named[0] if {
+	count(compound.raised) > 0
+	count(_named) > 0
+}
+
+_reason := _codes[0] if {
+	count(compound.raised) > 0
+	count(_named) == 0
+}
+
+# As lists: what a builtin returned cannot be indexed in one of the engines.
+_codes := [code | some code in sort({f.code | some f in compound.raised})]
 
 # The bundle's own word for a lack, when the lack is one of access.
-_named contains router.compound_policy.reasons[need.required_access] if {
+_named := [reason | some reason in sort(_reasons)]
+
+_reasons := {reason |
 	some need in _requirements
 	need.decision != "allow"
+	reason := router.compound_policy.reasons[need.required_access]
 }
