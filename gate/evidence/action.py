@@ -44,8 +44,18 @@ class Action:
         return None if self.argument_bytes is None else parse(self.argument_bytes)
 
 
-def freeze(run: Run, call: Call, *, bundle: Mapping[str, Any] | None, capability: Mapping[str, Any] | None) -> Action:
-    """Freezes `call`. Raises `InputError` (`json_*`) for arguments that have no canonical form."""
+def freeze(
+    run: Run,
+    call: Call,
+    *,
+    bundle: Mapping[str, Any] | None,
+    capability: Mapping[str, Any] | None,
+    tool_definition: str | None = None,
+) -> Action:
+    """Freezes `call`. Raises `InputError` (`json_*`) for arguments that have no canonical form.
+
+    `tool_definition`: digest of what the tool's server offers under that name now; another tool is another action.
+    """
     argument_bytes = None if call.arguments is ABSENT else canonical_bytes(call.arguments)
     # Absent, null and {} are three actions: the first has no `value` at all.
     arguments = {"absent": True} if argument_bytes is None else {"value": parse(argument_bytes)}
@@ -73,7 +83,7 @@ def freeze(run: Run, call: Call, *, bundle: Mapping[str, Any] | None, capability
         "server": capability.get("server"),
         "capability": call.capability,
         "capability_version": capability["capability_version"],
-        "tool_definition": None,
+        "tool_definition": tool_definition,
         "arguments": arguments,
         "resource": call.resource,
         "release_identity": bundle["release_identity"],

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gate.canonical import canonical_bytes, parse
@@ -88,7 +88,11 @@ class EvidenceBuilder:
         """
         capability = facts.capabilities.get(call.capability)
         contract = facts.contracts.get(call.capability)
-        action = freeze(run, call, bundle=facts.bundle, capability=capability)
+        question = Question(
+            run=run, checkpoint="tool_execution", operation="call_tool", now_ms=now_ms, facts=facts, call=call
+        )
+        definition = self.evidence.tool_definition(question)
+        action = freeze(run, call, bundle=facts.bundle, capability=capability, tool_definition=definition)
         record = self._run(run)
         approval = self._approval(run, call, action, contract)
         effect = self._effect(run, call, action)
@@ -101,17 +105,7 @@ class EvidenceBuilder:
             "side_effect": effect_facts(effect, action),
             "idempotency": self._idempotency(run, call, action),
         }
-        collected = self.evidence.collect(
-            Question(
-                run=run,
-                checkpoint="tool_execution",
-                operation="call_tool",
-                now_ms=now_ms,
-                facts=facts,
-                call=call,
-                action=action,
-            )
-        )
+        collected = self.evidence.collect(replace(question, action=action))
         document["evidence"] = collected | {
             "arguments": {
                 "valid": action.arguments_valid,
@@ -130,7 +124,7 @@ class EvidenceBuilder:
             "action_digest": action.action_digest,
             "intent_digest": action.intent_digest,
             "arguments": action.arguments_digest,
-            "tool_definition": None,
+            "tool_definition": definition,
         }
         return Prepared(
             document=document,

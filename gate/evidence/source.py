@@ -7,6 +7,7 @@ the section disappear, because a rule that looks only at what is stated would th
 from __future__ import annotations
 
 import contextvars
+import functools
 import logging
 import re
 import threading
@@ -18,7 +19,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 import fastjsonschema
 
-from gate.canonical import canonical_bytes, parse
+from gate.canonical import canonical_bytes, is_digest, parse
 from gate.documents import evidence_sections, schema
 from gate.errors import EvidenceError, InputError
 from gate.evidence.action import Action
@@ -118,7 +119,7 @@ class Evidence:
         if not self.sources:
             return {}
         deadline = time.monotonic() + self.timeout_ms / 1000
-        pending = [self._ask(source, question) for source in self.sources]
+        pending = [self._ask(source, functools.partial(source.collect, question)) for source in self.sources]
         found: dict[str, Any] = {}
         for one in pending:
             if one.thread is not None:
@@ -133,7 +134,22 @@ class Evidence:
                 found[section] = {}
         return found
 
-    def _ask(self, source: EvidenceSource, question: Question) -> _Pending:
+    def tool_definition(self, question: Question) -> str | None:
+        """Digest of the called tool's definition, from the source that has `tool_definition`; None when not known."""
+        for source in self.sources:
+            ask = getattr(source, "tool_definition", None)
+            if ask is None:
+                continue
+            pending = self._ask(source, functools.partial(ask, question))
+            if pending.thread is not None:
+                pending.thread.join(self.timeout_ms / 1000)
+            failure, answer = pending.failure, pending.answer
+            if failure is None and (answer is None or is_digest(answer)):
+                return None if answer is None else str(answer)
+            _logger.warning("the tool's definition is unknown: %s", failure or "evidence_malformed")
+        return None
+
+    def _ask(self, source: EvidenceSource, ask: Callable[[], Any]) -> _Pending:
         pending = _Pending(source)
         slot = self._slots[source.section]
         if not slot.acquire(blocking=False):
@@ -142,7 +158,7 @@ class Evidence:
 
         def target() -> None:
             try:
-                pending.answer = source.collect(question)
+                pending.answer = ask()
                 pending.failure = None
             except BaseException:  # noqa: BLE001 - whatever a host's adapter raises may quote a secret and goes no further
                 pending.failure = "evidence_source_failed"
