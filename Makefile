@@ -63,7 +63,7 @@ format: $(VENV)/.dev $(OPA) ## format Python and Rego
 types: $(VENV)/.dev
 	$(VENV)/bin/mypy
 
-dist/opa-schemas/input.json: schemas/input.schema.json $(VENV)/.installed
+dist/opa-schemas/input.json: schemas/input.schema.json $(wildcard schemas/evidence/*.schema.json) $(VENV)/.installed
 	@mkdir -p $(@D)
 	@$(PY) -m gate.documents.opa_schema > $@
 

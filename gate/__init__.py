@@ -16,7 +16,7 @@ from gate.enforcement import (
     VerifiedCall,
 )
 from gate.errors import BundleError, GateError, InputError, PdpError, Problem
-from gate.evidence import ABSENT, Call, Identity, Run
+from gate.evidence import ABSENT, Call, EvidenceSource, Identity, Question, Run, SignedEvidence, sign_evidence
 from gate.pdp import EmbeddedDecisionPoint, SidecarDecisionPoint
 from gate.records import Store
 from gate.trace import JsonlSink
@@ -36,6 +36,7 @@ __all__ = [
     "EffectNotStarted",
     "EffectOutcomeUnknown",
     "EmbeddedDecisionPoint",
+    "EvidenceSource",
     "Gate",
     "GateError",
     "Identity",
@@ -43,11 +44,14 @@ __all__ = [
     "JsonlSink",
     "PdpError",
     "Problem",
+    "Question",
     "Reason",
     "Run",
     "SidecarDecisionPoint",
+    "SignedEvidence",
     "Store",
     "ToolCall",
     "Verdict",
     "VerifiedCall",
+    "sign_evidence",
 ]

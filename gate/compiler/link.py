@@ -12,9 +12,11 @@ from typing import Any
 from gate.compiler.link_approvals import demanded, link_approvals
 from gate.compiler.link_continuity import link_continuity
 from gate.compiler.link_controls import link_predicates
+from gate.compiler.link_evidence import link_evidence
 from gate.compiler.link_governance import link_governance
 from gate.compiler.link_limits import link_limits
 from gate.compiler.link_runtime_controls import link_runtime_controls
+from gate.compiler.link_trajectory import link_compound, link_trajectory
 from gate.compiler.literal import CompileError, package_name
 from gate.compiler.positions import BUNDLE, CATALOG, POLICY, at
 from gate.documents import Bundle, Capability, tokens_of
@@ -162,6 +164,9 @@ _CHECKS: tuple[Callable[[Bundle], Iterator[Problem]], ...] = (
     link_predicates,
     link_limits,
     link_governance,
+    link_evidence,
     link_runtime_controls,
     link_continuity,
+    link_trajectory,
+    link_compound,
 )

@@ -17,6 +17,7 @@ from gate.compiler.lower_controls import LoweredPredicates, lower_predicates
 from gate.compiler.lower_governance import envelope_extras, governance_modules
 from gate.compiler.lower_limits import counted_by, lower_limits
 from gate.compiler.lower_runtime_controls import lower_runtime_controls
+from gate.compiler.lower_trajectory import history_modules
 from gate.compiler.model import (
     CHECKPOINTS,
     CompiledBundle,
@@ -69,6 +70,7 @@ def lower(bundle: Bundle) -> CompiledBundle:
     if bundle.runtime_controls is not None:
         modules += _split("runtime_controls.rego", "Runtime controls", list(lower_runtime_controls(bundle)))
     modules += continuity_modules(bundle)
+    modules += history_modules(bundle)
     return CompiledBundle(package=package_name(bundle.name), modules=tuple(modules))
 
 
@@ -160,6 +162,24 @@ def _policy(bundle: Bundle, predicates: LoweredPredicates) -> Iterator[Item]:
             yield Constant("decisions", entry.decision, f"What the policy says of {name}", source, key=name)
         else:
             yield Constant("refused", True, f"{name} is refused without being in the catalog", source, key=name)
+    yield from _evidence(bundle)
+
+
+def _evidence(bundle: Bundle) -> Iterator[Item]:
+    for section, contract in bundle.policy.evidence.items():
+        yield Constant(
+            name="evidence_controls",
+            key=section,
+            # Every field is there, null when nothing is asked: what is absent in Rego is never taken for that.
+            value={
+                "max_age_ms": contract.max_age_seconds * 1000,
+                "checked_by": None if contract.checked_by is None else list(contract.checked_by),
+                "signature_keys": None if contract.signature_keys is None else dict(contract.signature_keys),
+                "required_for": list(contract.required_for),
+            },
+            title=f"When evidence.{section} counts",
+            source=_source(POLICY, "policy", "evidence", section),
+        )
 
 
 def _precheck(bundle: Bundle) -> Iterator[Item]:

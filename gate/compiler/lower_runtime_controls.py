@@ -18,7 +18,14 @@ RUNTIME = "runtime-controls.yaml"
 ESCALATIONS = ("classifier_uncertain", "delegate_decided", "handed_off", "session_resumed", "worker_agent")
 """All that `escalate_to_human_if` may list. Compiled to a truth for each: Rego then tests no absence from a list."""
 
-_OF_EVERY_CALL = frozenset({"authorization_mode", "mcp_evidence_required", "verifier_contract_required_for_high_risk"})
+_OF_EVERY_CALL = frozenset(
+    {
+        *("authorization_mode", "mcp_evidence_required", "catalog_evidence_required"),
+        "verifier_contract_required_for_high_risk",
+    }
+)
+_IN_MS = {"catalog_max_ttl_seconds": "catalog_max_ttl_ms"}
+"""Fields in seconds and the constant that holds them in milliseconds: Rego compares, it does not calculate."""
 
 
 def lower_runtime_controls(bundle: Bundle) -> Iterator[Item]:
@@ -35,8 +42,8 @@ def lower_runtime_controls(bundle: Bundle) -> Iterator[Item]:
             else:
                 yield Constant(
                     name=f"{group}_controls",
-                    key=name,
-                    value=value,
+                    key=_IN_MS.get(name, name),
+                    value=value * 1000 if name in _IN_MS else value,
                     title=f"{group}.{name}",
                     source=_source(group, name),
                 )
@@ -48,7 +55,11 @@ def _left_out(controls: RuntimeControls) -> Iterator[Item]:
     if controls.authorization is None or controls.authorization.authorization_mode is None:
         title = "authorization.authorization_mode is left out"
         yield _of_every_call("authorization_mode", "user_delegated_or_platform_owned", title)
-    for group, name in (("mcp", "mcp_evidence_required"), ("verifiers", "verifier_contract_required_for_high_risk")):
+    for group, name in (
+        ("mcp", "mcp_evidence_required"),
+        ("mcp", "catalog_evidence_required"),
+        ("verifiers", "verifier_contract_required_for_high_risk"),
+    ):
         stated = getattr(controls, group)
         if stated is None:
             yield _of_every_call(name, False, f"{group} is left out")

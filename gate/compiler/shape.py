@@ -79,6 +79,7 @@ _SIDECAR = BUILTINS | {"crypto.sha256", "is_object", "object.union_n", "replace"
 _HANDING_ON = frozenset({"gate.router", "gate.approval"})
 """Packages that hand on what the compiled bundle found, and what it demands; nobody else lets a variable through."""
 
+
 _CODE = re.compile(r"\A[a-z][a-z0-9_]*\Z")
 
 

@@ -6,6 +6,7 @@ from gate.documents.argument_schema import ArgumentValidator, argument_schema_pr
 from gate.documents.bundle import Bundle, load_bundle
 from gate.documents.cases import Case, load_cases
 from gate.documents.checkpoints import EVERY, ControlCheckpoint
+from gate.documents.compound import CompoundPolicy, PlanCapability, TaskScope
 from gate.documents.continuity import ContinuityPolicy
 from gate.documents.document import Document, Place, pointer_of, tokens_of
 from gate.documents.governance import AgentIdentity, ApprovalPolicy, ControlsPolicy, DelegatedAuthorizationPolicy
@@ -15,12 +16,13 @@ from gate.documents.models import (
     Capability,
     CapabilityPolicy,
     EscalationTerms,
+    EvidenceContract,
     PolicyDocument,
     Reviewer,
     ReviewerKey,
     StandingTerms,
 )
-from gate.documents.resources import policies_dir, schema, schemas_dir
+from gate.documents.resources import evidence_sections, policies_dir, schema, schemas_dir
 from gate.documents.runtime_controls import (
     AuthorizationControls,
     McpControls,
@@ -34,6 +36,7 @@ from gate.documents.runtime_controls import (
 from gate.documents.schema_check import schema_problems
 from gate.documents.strict_schema import strict_validator
 from gate.documents.timestamps import parse_rfc3339_ms
+from gate.documents.trajectory import Observation, TrajectoryPolicy, TrajectoryRule
 from gate.documents.visible import escaped, look_alikes, visible
 from gate.documents.yaml_source import load
 
@@ -49,15 +52,19 @@ __all__ = [
     "Capability",
     "CapabilityPolicy",
     "Case",
+    "CompoundPolicy",
     "ContinuityPolicy",
     "ControlCheckpoint",
     "ControlsPolicy",
     "DelegatedAuthorizationPolicy",
     "Document",
     "EscalationTerms",
+    "EvidenceContract",
     "McpControls",
+    "Observation",
     "OrchestrationControls",
     "Place",
+    "PlanCapability",
     "PolicyDocument",
     "Reviewer",
     "ReviewerKey",
@@ -66,10 +73,14 @@ __all__ = [
     "SandboxControls",
     "SessionControls",
     "StandingTerms",
+    "TaskScope",
+    "TrajectoryPolicy",
+    "TrajectoryRule",
     "VerifierControls",
     "argument_schema_problems",
     "argument_validator",
     "escaped",
+    "evidence_sections",
     "load",
     "load_bundle",
     "load_cases",

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from gate.documents import reading
 from gate.documents.argument_schema import argument_schema_problems
 from gate.documents.checkpoints import ControlCheckpoint, control_checkpoints
+from gate.documents.compound import CompoundPolicy, compound_policy
 from gate.documents.continuity import ContinuityPolicy, continuity_policy
 from gate.documents.document import Document, pointer_of
 from gate.documents.files import entries, read_document
@@ -28,6 +29,7 @@ from gate.documents.models import ApprovalContract, BundleMeta, Capability, Poli
 from gate.documents.resources import schema
 from gate.documents.runtime_controls import RuntimeControls, runtime_controls
 from gate.documents.schema_check import schema_problems
+from gate.documents.trajectory import TrajectoryPolicy, trajectory_policy
 from gate.documents.wording import did_you_mean, quoted
 from gate.errors import BundleError, Problem
 
@@ -37,6 +39,7 @@ OPTIONAL = (
     *("approvals.yaml", "reviewers.yaml", "agent.yaml"),
     *("controls.yaml", "checkpoints.yaml", "runtime-controls.yaml"),
     "continuity.yaml",
+    *("trajectory.yaml", "compound.yaml"),
 )
 _KNOWN = (ENVELOPE, *REQUIRED, *OPTIONAL)
 # The ledger is written by the release room and is no document of the policy.
@@ -73,6 +76,10 @@ class Bundle:
     """None when the bundle has no `runtime-controls.yaml`."""
     continuity: ContinuityPolicy | None = None
     """None when the bundle has no `continuity.yaml`: it then adds nothing at a boundary."""
+    trajectory: TrajectoryPolicy | None = None
+    """None when the bundle has no `trajectory.yaml`."""
+    compound: CompoundPolicy | None = None
+    """None when the bundle has no `compound.yaml`."""
     documents: Mapping[str, Document] = field(repr=False)
     """By file name; every document the bundle has, `bundle.yaml` among them."""
 
@@ -119,6 +126,8 @@ def load_bundle(folder: Path) -> Bundle:
     approvals = build("approvals.yaml", approval_policy)
     runtime = build("runtime-controls.yaml", runtime_controls)
     continuity = build("continuity.yaml", continuity_policy)
+    trajectory = build("trajectory.yaml", trajectory_policy)
+    compound = build("compound.yaml", compound_policy)
     if problems or meta is None or policy is None or capabilities is None:
         raise BundleError(problems)
     return Bundle(
@@ -135,6 +144,8 @@ def load_bundle(folder: Path) -> Bundle:
         approvals=approvals,
         runtime_controls=runtime,
         continuity=continuity,
+        trajectory=trajectory,
+        compound=compound,
         documents=documents,
     )
 

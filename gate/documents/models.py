@@ -50,6 +50,20 @@ class CapabilityPolicy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceContract:
+    """`policy.evidence.SECTION`: when a section of evidence counts as known."""
+
+    section: str
+    max_age_seconds: int
+    checked_by: tuple[str, ...] | None
+    """Sources that are trusted; None when any is that the host installed."""
+    signature_keys: Mapping[str, str] | None
+    """Ed25519 public keys in base64 by key id, one of which must have signed; None when nobody need sign."""
+    required_for: tuple[str, ...]
+    """Capabilities that are not called without it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyDocument:
     """`policy.yaml`: what the agent may do."""
 
@@ -65,6 +79,8 @@ class PolicyDocument:
     limits: tuple[Limit, ...] = ()
     run_budget: int | None = None
     """How many effects one run may have; None when the policy sets no budget."""
+    evidence: Mapping[str, EvidenceContract] = field(default_factory=dict)
+    """By section, in the order of the YAML."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

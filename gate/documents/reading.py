@@ -18,6 +18,7 @@ from gate.documents.models import (
     Capability,
     CapabilityPolicy,
     EscalationTerms,
+    EvidenceContract,
     PolicyDocument,
     Reviewer,
     ReviewerKey,
@@ -64,6 +65,17 @@ def policy(document: Document) -> PolicyDocument:
         allow_network_access=tuple(root["execution"]["allow_network_access"]),
         limits=limits_of.limits(root),
         run_budget=limits_of.run_budget(root),
+        evidence={name: _evidence(name, entry) for name, entry in root.get("evidence", {}).items()},
+    )
+
+
+def _evidence(section: str, entry: dict[str, Any]) -> EvidenceContract:
+    return EvidenceContract(
+        section=section,
+        max_age_seconds=entry["max_age_seconds"],
+        checked_by=tuple(entry["checked_by"]) if "checked_by" in entry else None,
+        signature_keys=dict(entry["signature_keys"]) if "signature_keys" in entry else None,
+        required_for=tuple(entry.get("required_for", ())),
     )
 
 

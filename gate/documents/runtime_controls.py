@@ -42,6 +42,11 @@ class McpControls:
     """`mutual_tls`, `oauth`, `api_key` or `none`: the weakest that is accepted."""
     shadow_mcp_handling: str | None = None
     """`deny` or `require_approval`."""
+    catalog_evidence_required: bool | None = None
+    catalog_max_ttl_seconds: int | None = None
+    """Greatest age of a snapshot of a server's tools; none is reused when it is left out."""
+    catalog_sharing: str | None = None
+    """`private` or `public_within_tenant`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from gate.enforcement.async_gate import AsyncGate
 from gate.enforcement.gate import Gate
-from gate.enforcement.outcome import AlreadyCommitted, CallRefused, EffectNotStarted, EffectOutcomeUnknown
+from gate.enforcement.outcome import (
+    AlreadyCommitted,
+    CallRefused,
+    EffectNotStarted,
+    EffectOutcomeUnknown,
+    PlanIncomplete,
+)
+from gate.enforcement.plan import PlanRun
 from gate.enforcement.review import Reviews
 from gate.enforcement.tool_call import ToolCall
 from gate.enforcement.verify import VerifiedCall
@@ -16,6 +23,8 @@ __all__ = [
     "EffectNotStarted",
     "EffectOutcomeUnknown",
     "Gate",
+    "PlanIncomplete",
+    "PlanRun",
     "Reviews",
     "ToolCall",
     "VerifiedCall",

@@ -12,7 +12,7 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,13 +26,28 @@ from gate.enforcement.crossing import Crossing
 from gate.enforcement.deadline import run_with_deadline
 from gate.enforcement.obligations import ENDED, MAX_ROUNDS, refuse_unknown, undischarged
 from gate.enforcement.outcome import AlreadyCommitted, EffectNotStarted, EffectOutcomeUnknown
+from gate.enforcement.plan import PlanCarrier, PlanRun, plan_place
 from gate.enforcement.redaction import redacted
 from gate.enforcement.review import Reviews
 from gate.enforcement.tool_call import CallRunner, ToolCall
 from gate.enforcement.tracing import Tracer
 from gate.enforcement.verify import CallVerifier, VerifiedCall
 from gate.errors import EvidenceError, GateError, InputError
-from gate.evidence import ABSENT, Call, EvidenceBuilder, Identity, Prepared, Run, require_text
+from gate.evidence import (
+    ABSENT,
+    Call,
+    Evidence,
+    EvidenceBuilder,
+    EvidenceSource,
+    Identity,
+    PlanPlace,
+    PlanStep,
+    Prepared,
+    RequirementAdapter,
+    RightsService,
+    Run,
+    require_text,
+)
 from gate.pdp import DecisionPoint, Facts
 from gate.records import Claimed, EffectStatus, GateKey, PublicKey, RunRecord, RunStatus, Store
 from gate.trace import NullSink, TraceSink
@@ -60,9 +75,12 @@ class Gate(Crossing):
     """The policy enforcement point of one deployment.
 
     `environment` names the deployment and is signed into every approval. `clock_ms` is the gate's clock in
-    milliseconds; expiry of approvals is compared with the database's clock besides. `call_key` signs what the executor
-    hands to tools that verify their calls; `call_keys` are the public keys such a tool accepts, by key id.
+    milliseconds; expiry of approvals is compared with the database's clock besides. `evidence` are the host's sources,
+    one for each section, which together may take `evidence_timeout_ms` for a document. `call_key` signs what the
+    executor hands to tools that verify their calls; `call_keys` are the public keys such a tool accepts, by key id.
     `seal_key` seals envelopes: without one no boundary is written; `seal_keys` are keys of earlier seals, by id.
+
+    Raises `InputError` (`evidence_*`) for sources that cannot be used together.
     """
 
     def __init__(
@@ -77,19 +95,26 @@ class Gate(Crossing):
         call_keys: Mapping[str, PublicKey] | None = None,
         seal_key: GateKey | None = None,
         seal_keys: Mapping[str, PublicKey] | None = None,
+        evidence: Iterable[EvidenceSource] = (),
+        evidence_timeout_ms: int = 2_000,
     ) -> None:
         self._point = point
         self._store = store
         sink = trace or NullSink()
         self._tracer = Tracer(sink, clock_ms)
         self._clock_ms = clock_ms
-        self._evidence = EvidenceBuilder(store=store, environment=environment)
+        self._evidence = EvidenceBuilder(
+            store=store,
+            environment=environment,
+            evidence=Evidence.of(evidence, environment=environment, timeout_ms=evidence_timeout_ms),
+        )
         self._runner = CallRunner(
             point=point,
             store=store,
             evidence=self._evidence,
             clock_ms=clock_ms,
             owner=_owner,
+            tracer=self._tracer,
             sign=None if call_key is None else functools.partial(_signed, call_key, environment, clock_ms),
         )
         self._verifier = CallVerifier(store=store, environment=environment, keys=dict(call_keys or {}))
@@ -252,8 +277,51 @@ class Gate(Crossing):
             resource=resource,
             approval_id=approval_id,
         )
+        with self._carried_out(run, call) as entered:
+            yield entered
+
+    @contextmanager
+    def plan(
+        self,
+        run: Run,
+        capability: str,
+        *,
+        plan_ref: str,
+        task_ref: str,
+        steps: Sequence[PlanStep],
+        adapter: RequirementAdapter,
+        rights: RightsService,
+        reason: str | None = None,
+        approval_id: str | None = None,
+    ) -> Iterator[PlanRun]:
+        """Enters only when the whole plan may be carried out now; the body enters `plan.step(0)`, `plan.step(1)`, ...
+
+        `capability` carries plans out, `task_ref` is the host's word for what the run is for. `adapter` derives what
+        the steps need from canonical resource ids, and `rights` says what the principal may do; both are asked again
+        before each step. A plan is recorded once under `plan_ref`; another one under that name is refused.
+
+        Leaving the body with every step done commits the plan. Otherwise it is partial as soon as one step had an
+        effect, or failed before any: nothing is rolled back. Raises what `tool_call` raises, and `PlanIncomplete` when
+        the body was left early without an error.
+        """
+        place = plan_place(
+            capability,
+            plan_ref=plan_ref,
+            task_ref=task_ref,
+            steps=steps,
+            adapter=adapter,
+            rights=rights,
+            reason=reason,
+            approval_id=approval_id,
+        )
+        carried = PlanCarrier(store=self._store, runner=self._runner, tracer=self._tracer, enter=self._carried_out)
+        with carried.carry_out(run, place) as entered:
+            yield entered
+
+    @contextmanager
+    def _carried_out(self, run: Run, call: Call, plan: PlanPlace | None = None) -> Iterator[ToolCall]:
         try:
-            entered = self._runner.enter(run, call)
+            entered = self._runner.enter(run, call, plan=plan)
         except GateError as exc:
             self._tracer.blocked(run, exc)
             raise

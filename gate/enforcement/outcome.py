@@ -23,6 +23,12 @@ class EffectOutcomeUnknown(GateError):
     code = "side_effect_unknown"
 
 
+class PlanIncomplete(GateError):
+    """A plan was left before all its steps were done. What was done stays done; reconcile it."""
+
+    code = "plan_incomplete"
+
+
 class AlreadyCommitted(ActionBlocked):
     """This very call already happened: nothing ran, and `receipt` is what the first execution returned."""
 

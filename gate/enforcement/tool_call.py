@@ -20,10 +20,11 @@ from gate.enforcement.asking import Answer, ask, refusal
 from gate.enforcement.obligations import end_run, refuse_unclaimed, refuse_unknown, undischarged
 from gate.enforcement.outcome import AlreadyCommitted
 from gate.enforcement.redaction import redacted
+from gate.enforcement.tracing import Tracer
 from gate.errors import ConflictError, EvidenceError, InputError
-from gate.evidence import Action, Call, EvidenceBuilder, Prepared, Run, redacted_view
+from gate.evidence import Action, Call, EvidenceBuilder, PlanPlace, Prepared, Run, redacted_view
 from gate.pdp import DecisionPoint
-from gate.records import ApprovalRequest, Claim, Claimed, CounterUse, EffectStatus, Store
+from gate.records import ApprovalRequest, Claim, Claimed, CounterUse, EffectStatus, HistoryStep, Store
 
 Signer = Callable[[Claimed, Prepared], str]
 
@@ -37,8 +38,9 @@ CLAIM_ROUNDS = 8
 
 # `redact` is carried out before either, and the call decided again.
 _DISCHARGED_BY_CLAIM = frozenset({"consume_approval", "claim_effect", "redact"})
+# `stop_plan` is carried out by the plan that the call is a step of; no other call is told to.
 _DISCHARGED_BY_STOPPING = frozenset(
-    {"request_approval", "return_receipt", "reconcile", "end_run", "pause_run", "redact"}
+    {"request_approval", "return_receipt", "reconcile", "end_run", "pause_run", "redact", "stop_plan"}
 )
 
 
@@ -87,6 +89,13 @@ class ToolCall:
         name = self._prepared.document["request"]["capability"]
         return int(self._prepared.facts.capabilities[name]["timeout_seconds"])
 
+    def record_step(self, store: Store, status: EffectStatus) -> None:
+        """Adds a call that claimed nothing to the history of its run, when rules over history are about it."""
+        step, run = _step_of(self._prepared), self._prepared.run
+        if step is not None and run is not None:
+            # It added nothing up, so that it matters to no limit what came between.
+            store.record_step(run.tenant_id, run.run_id, replace(step, version=None), status=str(status))
+
     @property
     def completed(self) -> bool:
         """The tool said that its effect happened."""
@@ -117,14 +126,18 @@ class CallRunner:
     evidence: EvidenceBuilder
     clock_ms: Callable[[], int]
     owner: Callable[[], str]
+    tracer: Tracer
     sign: Signer | None = None
     """Signs the tokens of claimed calls; None when tools do not verify."""
 
-    def enter(self, run: Run, call: Call) -> ToolCall:
-        """Steps 1 to 4. Raises `ActionBlocked` unless the call may run now, `AlreadyCommitted` when it already did."""
+    def enter(self, run: Run, call: Call, *, plan: PlanPlace | None = None) -> ToolCall:
+        """Steps 1 to 4; `plan` is where the call stands in a plan of several steps.
+
+        Raises `ActionBlocked` unless the call may run now, `AlreadyCommitted` when it already did.
+        """
         contended = 0
         for _ in range(CLAIM_ROUNDS):
-            answer = self.ask(run, call)
+            answer = self.ask(run, call, plan=plan)
             blanked = self._redacted(call, answer)
             if blanked is not call:
                 # What is approved, claimed and run is the redacted call: it is another action, so it is decided again.
@@ -153,13 +166,15 @@ class CallRunner:
         )
         raise ActionBlocked(refusal(error, None)) from error
 
-    def ask(self, run: Run, call: Call) -> Answer:
+    def ask(self, run: Run, call: Call, *, plan: PlanPlace | None = None) -> Answer:
         """Steps 1 and 2."""
-        return ask(
+        answer = ask(
             self.point,
             run.agent_id,
-            lambda facts: self.evidence.tool_call(run, call, now_ms=self.clock_ms(), facts=facts),
+            lambda facts: self.evidence.tool_call(run, call, now_ms=self.clock_ms(), facts=facts, plan=plan),
         )
+        self.tracer.trajectory(run, answer)
+        return answer
 
     def _redacted(self, call: Call, answer: Answer) -> Call:
         """`call` with its arguments blanked as the decision wants; `call` itself when they are as they should be."""
@@ -176,6 +191,7 @@ class CallRunner:
     def settle(self, call: ToolCall, status: EffectStatus) -> None:
         """Step 6. Raises `ConflictError` (`lease_expired`) when the outcome came too late to be believed."""
         if call.claimed is None:
+            call.record_step(self.store, status)
             return
         effect = call.claimed.effect
         self.store.settle(
@@ -186,7 +202,7 @@ class CallRunner:
             fencing=effect.fencing,
             owner=effect.owner,
             status=status,
-            receipt=call.receipt if status is EffectStatus.COMMITTED else None,
+            receipt=call.receipt if status in (EffectStatus.COMMITTED, EffectStatus.PARTIAL) else None,
         )
 
     def _stop(self, run: Run, call: Call, answer: Answer) -> None:
@@ -238,6 +254,7 @@ class CallRunner:
             idempotency_key=call.idempotency_key,
             business_key=action.business_key,
             **_standing_of(action, facts.contracts.get(call.capability, {})),
+            request_fingerprint=place.step["request_fingerprint"] if (place := prepared.trajectory) else None,
         )
         asked = self.store.request_approval(
             request,
@@ -280,9 +297,15 @@ class CallRunner:
                 effect_version=None if prepared.effect is None else prepared.effect.version,
                 counters=_counters_of(claim, prepared),
                 intent_digest=action.intent_digest,
+                step=_step_of(prepared),
                 **_approval_of(consume),
             )
         )
+
+
+def _step_of(prepared: Prepared) -> HistoryStep | None:
+    place = prepared.trajectory
+    return None if place is None else HistoryStep(version=place.version, payload=place.step)
 
 
 def _approval_of(consume: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from gate.decision import Decision
+from gate.enforcement.asking import Answer
+from gate.enforcement.trajectory_event import trajectory_event
 from gate.errors import GateError
 from gate.evidence import Run
 from gate.trace import Scalar, TraceEvent, TraceSink
@@ -39,6 +41,13 @@ class Tracer:
         decision = getattr(error, "decision", None)
         said = _said(decision) if isinstance(decision, Decision) else {}
         self._write(run, "tool_call_blocked", {"code": error.code, **said})
+
+    def trajectory(self, run: Run, answer: Answer) -> None:
+        """Tells how a call stood to the history of its run; nothing when no rule over history is about it."""
+        place = None if answer.prepared is None else answer.prepared.trajectory
+        event = trajectory_event(answer.decision, None if place is None else place.section)
+        if event is not None:
+            self._write(run, "trajectory_policy_decision", {**event})
 
     def settled(self, run: Run, *, status: str, business_key: str) -> None:
         """Tells what became of an effect."""

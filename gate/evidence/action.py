@@ -53,8 +53,12 @@ def freeze(
     bundle: Mapping[str, Any] | None,
     capability: Mapping[str, Any] | None,
     contract: Mapping[str, Any] | None = None,
+    tool_definition: str | None = None,
 ) -> Action:
-    """Freezes `call`. Raises `InputError` (`json_*`) for arguments that have no canonical form."""
+    """Freezes `call`. Raises `InputError` (`json_*`) for arguments that have no canonical form.
+
+    `tool_definition`: digest of what the tool's server offers under that name now; another tool is another action.
+    """
     argument_bytes = None if call.arguments is ABSENT else canonical_bytes(call.arguments)
     # Absent, null and {} are three actions: the first has no `value` at all.
     arguments = {"absent": True} if argument_bytes is None else {"value": parse(argument_bytes)}
@@ -83,7 +87,7 @@ def freeze(
         "server": capability.get("server"),
         "capability": call.capability,
         "capability_version": capability["capability_version"],
-        "tool_definition": None,
+        "tool_definition": tool_definition,
         "arguments": arguments,
         "resource": call.resource,
         "release_identity": bundle["release_identity"],

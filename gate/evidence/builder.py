@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gate.canonical import canonical_bytes, parse
@@ -15,7 +15,10 @@ from gate.errors import InputError
 from gate.evidence.action import Action, freeze
 from gate.evidence.counters import budget_facts, counter_facts
 from gate.evidence.host import Call, Run
+from gate.evidence.plan import PlanPlace, plan_facts
+from gate.evidence.source import Evidence, Question
 from gate.evidence.state import constraint_facts, effect_facts, run_facts, versions
+from gate.evidence.trajectory import Trajectory, trajectory
 from gate.evidence.votes import approval_facts, vote_facts
 from gate.pdp import Facts
 from gate.records import ApprovalRecord, BoundaryRecord, EffectRecord, RunRecord, Store, StoredVote
@@ -33,6 +36,8 @@ class Prepared:
     action: Action | None = None
     approval: ApprovalRecord | None = None
     effect: EffectRecord | None = None
+    trajectory: Trajectory | None = None
+    """Place of the call in the history of its run; None when no rule over history is about the capability."""
 
     @property
     def request_id(self) -> str:
@@ -47,6 +52,8 @@ class EvidenceBuilder:
     store: Store
     environment: str
     """Names the deployment (prod, staging); signed into every vote, so that approvals do not cross."""
+    evidence: Evidence = field(default_factory=Evidence)
+    """The host's sources of evidence."""
 
     def operation(
         self,
@@ -68,16 +75,33 @@ class EvidenceBuilder:
         record = self._run(run)
         document = self._base(run, record, checkpoint=checkpoint, operation=operation, now_ms=now_ms)
         document["state"]["run"] = self._with_budget(run, document["state"]["run"], facts)
-        return Prepared(document={**document, "request": asked}, facts=facts, run=record)
+        document["request"] = asked
+        collected = self.evidence.collect(
+            Question(run=run, checkpoint=checkpoint, operation=operation, now_ms=now_ms, facts=facts)
+        )
+        if collected:
+            document["evidence"] = collected
+        return Prepared(document=document, facts=facts, run=record)
 
-    def tool_call(self, run: Run, call: Call, *, now_ms: int, facts: Facts) -> Prepared:
-        """A document for `call`.
+    def tool_call(self, run: Run, call: Call, *, now_ms: int, facts: Facts, plan: PlanPlace | None = None) -> Prepared:
+        """A document for `call`; `plan` when it carries out a plan or is a step of one.
 
         Raises `InputError` for arguments without canonical form, `StoreError` when a record cannot be read.
         """
         capability = facts.capabilities.get(call.capability)
         contract = facts.contracts.get(call.capability)
-        action = freeze(run, call, bundle=facts.bundle, capability=capability, contract=contract)
+        question = Question(
+            run=run, checkpoint="tool_execution", operation="call_tool", now_ms=now_ms, facts=facts, call=call
+        )
+        definition = self.evidence.tool_definition(question)
+        action = freeze(
+            run,
+            call,
+            bundle=facts.bundle,
+            capability=capability,
+            contract=contract,
+            tool_definition=definition,
+        )
         record = self._run(run)
         approval = self._approval(run, call, action, contract)
         effect = self._effect(run, call, action)
@@ -93,21 +117,37 @@ class EvidenceBuilder:
             "counters": counter_facts(self.store, run, action, capability, facts=facts, now_ms=now_ms),
             "constraints": self._constraints(run, record),
         }
-        document["evidence"] = {
+        collected = self.evidence.collect(replace(question, action=action))
+        document["evidence"] = collected | {
             "arguments": {
                 "valid": action.arguments_valid,
                 "schema_digest": None if capability is None else capability["arguments_digest"],
                 "identified": action.identified,
             }
         }
+        place = self._trajectory(run, call, action, facts, record)
+        if place is not None:
+            document["evidence"]["trajectory"] = place.section
+        if plan is not None:
+            section, state = plan_facts(plan, run, store=self.store, facts=facts, clock_ms=lambda: now_ms)
+            document["evidence"]["compound_authorization"] = section
+            document["state"]["plan"] = state
         document["digests"] = {
             "action_digest": action.action_digest,
             "intent_digest": action.intent_digest,
             "arguments": action.arguments_digest,
             "standing_digest": action.standing_digest,
-            "tool_definition": None,
+            "tool_definition": definition,
         }
-        return Prepared(document=document, facts=facts, run=record, action=action, approval=approval, effect=effect)
+        return Prepared(
+            document=document,
+            facts=facts,
+            run=record,
+            action=action,
+            approval=approval,
+            effect=effect,
+            trajectory=place,
+        )
 
     def approval_transition(
         self,
@@ -198,6 +238,16 @@ class EvidenceBuilder:
         tenant = run.identity.tenant_id
         principal = run.identity.principal_id if record is None else record.principal_id
         return None if not tenant or not principal else constraint_facts(self.store.constraints(tenant, principal))
+
+    def _trajectory(
+        self, run: Run, call: Call, action: Action, facts: Facts, record: RunRecord | None
+    ) -> Trajectory | None:
+        observed = facts.trajectory.get(call.capability)
+        if observed is None:
+            return None
+        tenant = run.identity.tenant_id
+        history = self.store.history(tenant, run.run_id) if tenant else None
+        return trajectory(run, call, action, observed=observed, record=record, history=history)
 
     def _run(self, run: Run) -> RunRecord | None:
         tenant = run.identity.tenant_id

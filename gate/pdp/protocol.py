@@ -37,6 +37,12 @@ class Facts:
     """Compiled reviewer by id: human, roles, keys by key id."""
     show_arguments: Mapping[str, list[str]] = field(default_factory=dict)
     """JSON pointers an approval view may show, by capability."""
+    evidence: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Evidence contract by section: greatest age, trusted checkers, public keys by key id."""
+    trajectory: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By capability, what a call leaves in the history of its run: pointers of fingerprints and counters."""
+    plans: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By capability, its part in plans of several steps: role, plan, steps."""
 
 
 class DecisionPoint(Protocol):

@@ -26,7 +26,9 @@ MAX_FACTS_BYTES = 16 * 1_048_576
 
 _RANK = {verdict: rank for rank, verdict in enumerate(Verdict)}
 _STATUS = {400: "pdp_bad_request", 401: "pdp_unauthorized", 403: "pdp_unauthorized", 404: "pdp_not_found"}
-_FACTS_KEYS = frozenset({"bundle", "capabilities", "contracts", "reviewers", "show_arguments"})
+_FACTS_KEYS = frozenset(
+    {"bundle", "capabilities", "contracts", "reviewers", "show_arguments", "evidence", "trajectory", "plans"}
+)
 _BUNDLE_KEYS = frozenset({"bundle_id", "version", "release_identity", "contract_version"})
 
 
@@ -79,7 +81,7 @@ def check_facts(reply: Any, *, expected_revisions: frozenset[str]) -> Facts:
             absent_contract = name == "contract_version" and value is None
             if not absent_contract and not (type(value) is str and value):
                 raise _invalid()
-    for section in ("capabilities", "contracts", "reviewers"):
+    for section in ("capabilities", "contracts", "reviewers", "evidence", "trajectory", "plans"):
         _check_section(result[section], dict)
     _check_section(result["show_arguments"], list)
     for pointers in result["show_arguments"].values():
@@ -92,6 +94,9 @@ def check_facts(reply: Any, *, expected_revisions: frozenset[str]) -> Facts:
         contracts=MappingProxyType(result["contracts"]),
         reviewers=MappingProxyType(result["reviewers"]),
         show_arguments=MappingProxyType(result["show_arguments"]),
+        evidence=MappingProxyType(result["evidence"]),
+        trajectory=MappingProxyType(result["trajectory"]),
+        plans=MappingProxyType(result["plans"]),
     )
 
 

@@ -58,6 +58,8 @@ def request(
     checks.whole("max_wait_ms", max_wait_ms, low=1, high=checks.MAX_SPAN_MS)
     row: dict[str, Any] = {field: checks.name(field, getattr(new, field)) for field in _NAMES}
     row |= {field: checks.digest(field, getattr(new, field)) for field in _DIGESTS}
+    if new.request_fingerprint is not None:
+        checks.digest("request_fingerprint", new.request_fingerprint)
     row |= {"reason": checks.text("reason", new.reason), "view": checks.json_object("view", dict(new.view))}
     row |= {f: checks.optional_name(f, getattr(new, f)) for f in _OPTIONAL}
     row |= _standing(new)
@@ -96,7 +98,8 @@ def request(
     }
     tx.execute(insert(APPROVALS).values(row))
     keys = ("approval_id", "contract_id", "action_digest", "contract_digest", "status")
-    run.append("approval_requested", {k: row[k] for k in keys}, at_ms=now)
+    place = {} if new.request_fingerprint is None else {"request_fingerprint": new.request_fingerprint}
+    run.append("approval_requested", {**{k: row[k] for k in keys}, **place}, at_ms=now)
     if pauses_run:
         runs.wait(tx, run, row["approval_id"])
     return approval_rows.record(tx, row)

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
 
 from gate.errors import InputError
-from gate.records import approval_rows, approvals, checks, counters, denied_keys, effects, runs
+from gate.records import approval_rows, approvals, checks, counters, denied_keys, effects, history, runs
 from gate.records.clock import NOW, now_ms
 from gate.records.keys import EffectKey
 from gate.records.model import ApprovalStatus, Claim, Claimed, EffectStatus, RunStatus
@@ -51,6 +51,8 @@ def checked(claim: Claim) -> EffectKey:
     if (claim.standing_digest is None) != (claim.max_uses == 1):
         raise InputError("a standing approval has a digest and more than one use", code="record_field_invalid")
     counters.checked(claim.counters)
+    if claim.step is not None:
+        history.checked(claim.step)
     return EffectKey.checked(claim.tenant_id, claim.principal_id, claim.capability, claim.business_key)
 
 
@@ -60,7 +62,7 @@ def claim(tx: Connection, wanted: Claim, key: EffectKey) -> Claimed:
     Raises `ConflictError`: `run_unknown`, `run_not_running`, `run_changed`, `approval_unknown`,
     `approval_rejected`, `approval_key_denied`,
     `approval_consumed`, `approval_not_approved`, `approval_changed`, `approval_digest_mismatch`,
-    `approval_expired`, `idempotency_conflict`, `claim_lost`, `counter_changed`, `counter_exceeded`.
+    `approval_expired`, `idempotency_conflict`, `claim_lost`, `counter_changed`, `counter_exceeded`, `history_changed`.
     """
     run, asking_run = _locked_runs(tx, wanted)
     _check_run(run.row, wanted)
@@ -79,6 +81,9 @@ def claim(tx: Connection, wanted: Claim, key: EffectKey) -> Claimed:
         "status": EffectStatus.IN_FLIGHT.value,
         **spent,
     }
+    if wanted.step is not None:
+        # Before the claim's own event: an outcome in the log belongs to the last step before it.
+        history.append(tx, run, wanted.step, {**key.event_fields(), "status": EffectStatus.IN_FLIGHT.value}, at_ms=now)
     run.append("effect_claimed", fields, at_ms=now)
     return Claimed(effects.record(effect), wanted.approval_id)
 

@@ -188,12 +188,21 @@ _CONTINUITY = (
         WHERE status IN ('pending', 'approved')""",
 )
 
+_PLANS = (
+    """CREATE TABLE plans (
+        tenant_id TEXT NOT NULL, plan_ref TEXT NOT NULL, run_id TEXT NOT NULL, principal_id TEXT NOT NULL,
+        capability TEXT NOT NULL, task_ref TEXT NOT NULL, plan_digest TEXT NOT NULL, content TEXT NOT NULL,
+        recorded_at_ms BIGINT NOT NULL, PRIMARY KEY (tenant_id, plan_ref),
+        FOREIGN KEY (tenant_id, run_id) REFERENCES runs (tenant_id, run_id))""",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "runs, events, approvals, votes, consumptions, effects, idempotency keys", _INITIAL),
     Migration(2, "limit counters and what each effect holds of them", _COUNTERS),
     Migration(3, "standing and escalated approvals, waiting runs, denied keys", _APPROVAL_LIFE),
     Migration(4, "dispatches: a tool starts a claimed effect once", _DISPATCHES),
     Migration(5, "boundaries, epochs, progress, obligations, user constraints", _CONTINUITY),
+    Migration(6, "plans of several steps, each recorded once", _PLANS),
 )
 
 LATEST = MIGRATIONS[-1].version

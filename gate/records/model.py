@@ -156,6 +156,8 @@ class ApprovalRequest:
     """What the served catalog called the capability when the approval was asked for."""
     idempotency_key: str | None = None
     business_key: str | None = None
+    request_fingerprint: str | None = None
+    """The very step of the run's history it is asked for; kept in the event log only. None when none matters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,6 +276,16 @@ class CounterRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryStep:
+    """One step in the history of a run, as the decision saw the history."""
+
+    version: int | None
+    """How many steps the history had; None for a step that holds whatever came meanwhile."""
+    payload: Mapping[str, Any]
+    """Ids, digests and amounts of the step."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """Everything a decision relied on, to be compared again inside the transaction that claims the effect."""
 
@@ -298,6 +310,8 @@ class Claim:
     """Digest that a standing approval must have; None when the approval is for one execution."""
     max_uses: int = 1
     """Executions that the approval is good for."""
+    step: HistoryStep | None = None
+    """The step that the effect adds to the history of its run; None when no rule over history is about it."""
     counters: tuple[CounterUse, ...] = ()
     """What the effect spends; given back when it settles or is reconciled as not having happened."""
 
@@ -324,3 +338,28 @@ class Event:
     event_type: str
     payload: Mapping[str, Any] = field(default_factory=dict)
     at_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunHistory:
+    """The events of a run, and what a walk of their chain found."""
+
+    integrity: str
+    """`verified`, or `corrupt` when the chain does not hold; then there are no events."""
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRecord:
+    """A plan of several steps as it was first recorded; never changed."""
+
+    tenant_id: str
+    plan_ref: str
+    run_id: str
+    principal_id: str
+    capability: str
+    """Capability that carries the plan out."""
+    task_ref: str
+    plan_digest: str
+    content: Mapping[str, Any]
+    """Steps and requirements: names and digests, no argument values."""

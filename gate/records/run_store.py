@@ -10,12 +10,12 @@ from functools import partial
 from typing import Any
 
 from gate.errors import StoreError
-from gate.records import chains, checks, heads, runs
+from gate.records import chains, checks, heads, history, runs
 from gate.records.chains import ChainState
 from gate.records.clock import now_ms
 from gate.records.database import Database
 from gate.records.heads import GateKey, PublicKey, SignedHead
-from gate.records.model import Event, RunRecord, RunStatus
+from gate.records.model import Event, HistoryStep, RunHistory, RunRecord, RunStatus
 
 
 class RunStore:
@@ -55,6 +55,17 @@ class RunStore:
         """The events of the run in order, unverified."""
         tenant_id, run_id = checks.name("tenant_id", tenant_id), checks.name("run_id", run_id)
         return self._database.reading(lambda tx: runs.events(tx, tenant_id, run_id))
+
+    def history(self, tenant_id: str, run_id: str) -> RunHistory | None:
+        """The events of the run after a walk of their chain, in one reading; None when the tenant has no such run."""
+        tenant_id, run_id = checks.name("tenant_id", tenant_id), checks.name("run_id", run_id)
+        return self._database.reading(lambda tx: history.read(tx, tenant_id, run_id))
+
+    def record_step(self, tenant_id: str, run_id: str, step: HistoryStep, *, status: str) -> Event:
+        """Adds a step that claimed no effect. Raises `ConflictError`: `run_unknown`, `history_changed`."""
+        tenant_id, run_id = checks.name("tenant_id", tenant_id), checks.name("run_id", run_id)
+        wanted, fields = history.checked(step), {"status": checks.name("status", status)}
+        return self._database.writing(lambda tx: history.append(tx, runs.locked(tx, tenant_id, run_id), wanted, fields))
 
     def verify_run(self, tenant_id: str, run_id: str) -> int:
         """The number of events, when their chain holds.

@@ -71,6 +71,12 @@ EFFECTS = _table(
     "receipt late_receipt evidence_ref",
 )
 
+PLANS = _table(
+    "plans",
+    "tenant_id plan_ref run_id principal_id capability task_ref plan_digest content",
+    "recorded_at_ms",
+)
+
 COUNTERS = _table("counters", "tenant_id name", "value version updated_at_ms")
 
 COUNTER_USES = _table(

@@ -5,9 +5,14 @@
 package gate
 
 import data.gate.approval.audit
+import data.gate.binding
+import data.gate.compound.audit as compound_audit
 import data.gate.constraint
+import data.gate.evidence
+import data.gate.oauth
 import data.gate.obligation
 import data.gate.router
+import data.gate.trajectory.outcome
 import data.gate.verdict
 
 # METADATA
@@ -20,7 +25,7 @@ decision := {
 	"verdict": verdict.verdict,
 	"reasons": verdict.reasons,
 	"obligations": obligation.obligations,
-	"advice": _advice,
+	"advice": array.concat(_doubts, _advice),
 	"audit": {
 		"request_id": _request_id,
 		"checkpoint": _checkpoint,
@@ -33,8 +38,16 @@ decision := {
 		"capability": _capability,
 		"controls": _controls,
 		"approval": audit.kept,
+		"credential_binding": _credential_binding,
+		"oauth_scope": _oauth_scope,
+		"trajectory": _trajectory,
+		"compound_authorization": _compound,
 	},
 }
+
+_doubts := [] if verdict.stranger
+
+else := evidence.advice
 
 _advice := [{"type": "warn", "code": warning.code, "source": warning.source} |
 	not verdict.stranger
@@ -48,6 +61,22 @@ _controls := [pair[1] |
 	not verdict.stranger
 	some pair in sort([[control.policy_requirement, control] | some control in (router.controls | constraint.holding)])
 ]
+
+default _credential_binding := null
+
+_credential_binding := binding.kept if not verdict.stranger
+
+default _oauth_scope := null
+
+_oauth_scope := oauth.kept if not verdict.stranger
+
+default _trajectory := null
+
+_trajectory := outcome.kept if not verdict.stranger
+
+default _compound := null
+
+_compound := compound_audit.kept if not verdict.stranger
 
 default _request_id := null
 

@@ -24,6 +24,10 @@ test_allow_sound_call if _decision(fixture.ticket) == {
 		"capability": "create_ticket",
 		"controls": [],
 		"approval": null,
+		"credential_binding": null,
+		"oauth_scope": null,
+		"trajectory": null,
+		"compound_authorization": null,
 	},
 }
 
@@ -56,6 +60,10 @@ test_deny_empty_document if _decision({}) == {
 		"capability": null,
 		"controls": [],
 		"approval": null,
+		"credential_binding": null,
+		"oauth_scope": null,
+		"trajectory": null,
+		"compound_authorization": null,
 	},
 }
 
@@ -113,7 +121,7 @@ _complete_refusal(decisions) if {
 	object.keys(decision) == {"verdict", "reasons", "obligations", "advice", "audit"}
 	object.keys(decision.audit) == {
 		"request_id", "checkpoint", "operation", "trace_id", "bundle_id", "bundle_version", "release_identity",
-		"contract_version", "capability", "controls", "approval",
+		"contract_version", "capability", "controls", "approval", "credential_binding", "oauth_scope", "trajectory", "compound_authorization",
 	}
 }
 

@@ -38,6 +38,9 @@ OPEN: dict[str, dict[str, Any]] = {
         "mcp_server_owner": "capability_owner",
         "mcp_auth_mode": "oauth",
         "shadow_mcp_handling": "deny",
+        "catalog_evidence_required": False,
+        "catalog_max_ttl_seconds": 60,
+        "catalog_sharing": "public_within_tenant",
     },
     "routing": {
         "approval_mode": "human_or_delegate",
@@ -82,6 +85,17 @@ MCP = {
     "server_owner": "knowledge_platform",
     "auth_mode": "oauth",
     "shadow": False,
+}
+SNAPSHOT = {
+    "target_id": "docs-mcp",
+    "tenant_ref": "tenant-acme",
+    "principal_ref": "user-43",
+    "policy_version": "2026.04.07",
+    "server_ttl_ms": 60000,
+    "server_cache_scope": "public",
+    "local_max_ttl_ms": 60000,
+    "fetched_at_ms": 1775559970000,
+    "cache_hit": True,
 }
 GRANT = {"status": "active", "token_reused": True, "token_run_id": "run-042", "token_expires_at_ms": 1775560600000}
 PLATFORM = {"authorization_mode": "platform_owned", "delegated_principal_id": None, "delegated_scope": None}
@@ -138,6 +152,9 @@ CHANGES: dict[str, Change] = {
     "mcp_discovery_source": Change("pinned_catalog", {"mcp_discovery_source_not_allowed"}, {"mcp": MCP}),
     "mcp_server_owner": Change("bundle_owner", {"mcp_server_owner_mismatch"}, {"mcp": MCP}),
     "mcp_auth_mode": Change("mutual_tls", {"mcp_auth_mode_not_allowed"}, {"mcp": MCP}),
+    "catalog_evidence_required": Change(True, {"catalog_evidence_missing"}),
+    "catalog_max_ttl_seconds": Change(30, {"catalog_snapshot_expired"}, {"catalog_cache": SNAPSHOT}),
+    "catalog_sharing": Change("private", {"catalog_partition_mismatch"}, {"catalog_cache": SNAPSHOT}),
     # The same reason with another verdict.
     "shadow_mcp_handling": Change("require_approval", set(), {"mcp": {**MCP, "shadow": True}}),
     "approval_mode": Change(
@@ -290,6 +307,7 @@ def test_what_every_call_is_asked_is_written_out_whatever_is_left_out(tmp_path: 
         'sessions_controls["capability_session_mode"] := "stateless"',
         'call_controls["authorization_mode"] := "user_delegated_or_platform_owned"',
         'call_controls["mcp_evidence_required"] := false',
+        'call_controls["catalog_evidence_required"] := false',
         'call_controls["verifier_contract_required_for_high_risk"] := false',
         'call_controls["sandbox_evidence_required"] := false',
     ]
@@ -302,9 +320,10 @@ def test_group_that_is_stated_asks_for_its_evidence(tmp_path: Path) -> None:
         "sandbox": {"sandbox_profile_contract": BOX},
     }
     compiled = compile_bundle(controlled(tmp_path / "support-triage", stated))
-    assert rules(compiled)[-4:] == [
+    assert rules(compiled)[-5:] == [
         'call_controls["authorization_mode"] := "user_delegated_or_platform_owned"',
         'call_controls["mcp_evidence_required"] := true',
+        'call_controls["catalog_evidence_required"] := true',
         'call_controls["verifier_contract_required_for_high_risk"] := true',
         'call_controls["sandbox_evidence_required"] := true',
     ]

@@ -43,7 +43,10 @@ ARGUMENTS = {
 CATALOG = {"risk_tier": "high", "timeout_seconds": 15, "idempotency_key_required": True, "allowed_egress": ["a", "b"]}
 FACTS = """package gate.facts
 
-document := {"bundle": null, "capabilities": {}, "contracts": {}, "reviewers": {}, "show_arguments": {}}
+document := {
+	"bundle": null, "capabilities": {}, "contracts": {}, "reviewers": {}, "show_arguments": {}, "evidence": {},
+	"trajectory": {}, "plans": {},
+}
 """
 """What the sidecar's readiness check asks for; nobody is governed here."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -32,11 +33,43 @@ def test_folder_of_somebody_else_with_the_same_name_is_not_used(tmp_path: Path) 
     assert caught.value.hint == "reinstall the package"
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "schemas").glob("*.schema.json")), ids=lambda path: path.name)
-def test_every_schema_is_found_by_name_and_is_a_schema(path: Path) -> None:
-    value = resources.schema(path.name.removesuffix(".schema.json"))
+SCHEMAS = sorted(path.relative_to(ROOT / "schemas").as_posix() for path in (ROOT / "schemas").rglob("*.schema.json"))
+
+
+@pytest.mark.parametrize("path", SCHEMAS)
+def test_every_schema_is_found_by_name_and_is_a_schema(path: str) -> None:
+    value = resources.schema(path.removesuffix(".schema.json"))
     Draft202012Validator.check_schema(value)
-    assert value["$id"] == path.name
+    assert value["$id"] == path
+
+
+def test_every_evidence_schema_is_a_section_of_the_input_and_the_other_way_round() -> None:
+    files = {path.name.removesuffix(".schema.json") for path in (ROOT / "schemas" / "evidence").iterdir()}
+    assert resources.evidence_sections() == files
+
+
+def test_input_schema_is_self_contained() -> None:
+    text = json.dumps(resources.schema("input"))
+    assert "$ref" not in text
+    assert resources.schema("input")["properties"]["evidence"]["properties"]["destination"]["properties"]["host"] == {
+        "description": "Host name as allowed_egress spells it.",
+        "type": ["string", "null"],
+    }
+
+
+@pytest.mark.parametrize("section", sorted(resources.evidence_sections() - {"arguments", "vote", "reconciliation"}))
+def test_every_section_says_by_whom_and_when_it_was_checked(section: str) -> None:
+    properties = resources.schema(f"evidence/{section}")["properties"]
+    kinds = {
+        name: properties.get(name, {}).get("type")
+        for name in ("checked_by", "checked_at_ms", "check_age_ms", "signed_by")
+    }
+    assert kinds == {
+        "checked_by": ["string", "null"],
+        "checked_at_ms": ["integer", "null"],
+        "check_age_ms": ["integer", "null"],
+        "signed_by": ["string", "null"],
+    }
 
 
 def test_unknown_schema_is_a_toolchain_error() -> None:

@@ -38,6 +38,9 @@ EVERYTHING: dict[str, dict[str, Any]] = {
         "mcp_server_owner": "bundle_owner",
         "mcp_auth_mode": "oauth",
         "shadow_mcp_handling": "require_approval",
+        "catalog_evidence_required": True,
+        "catalog_max_ttl_seconds": 30,
+        "catalog_sharing": "public_within_tenant",
     },
     "routing": {
         "approval_mode": "human_or_delegate",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -88,7 +89,7 @@ def looks_like_opa(point: DecisionPoint, change: Callable[[dict[str, Any]], byte
             body: bytes | None
             if "/facts/" in self.path:
                 facts = point.facts(document["agent"]["agent_id"])
-                fields = ("bundle", "capabilities", "contracts", "reviewers", "show_arguments")
+                fields = [f.name for f in dataclasses.fields(facts) if f.name != "revision"]
                 result = {f: None if (v := getattr(facts, f)) is None else dict(v) for f in fields}
                 body = as_opa(result, facts.revision)
             elif document["operation"] == "run_start":

@@ -522,6 +522,9 @@ FACTS = {
     "contracts": {},
     "reviewers": {},
     "show_arguments": {"search_docs": ["/q"]},
+    "evidence": {},
+    "trajectory": {},
+    "plans": {},
 }
 
 

@@ -18,10 +18,12 @@ catalog["search_knowledge"] := {
 	"allowed_egress": ["knowledge.internal"],
 	"timeout_seconds": 5,
 	"approval": "none",
+	"credential": {"owners": ["user"], "types": ["oauth"]},
+	"oauth": {"required_scopes": ["knowledge.read"], "audience": "https://knowledge.internal"},
 	"arguments": {"type": "object", "additionalProperties": false, "required": ["query"], "properties": {"query": {"type": "string", "minLength": 1, "maxLength": 2000}, "limit": {"type": "integer", "minimum": 1, "maximum": 50}}},
 	"idempotency_key_required": false,
 	"arguments_digest": "sha256:35bcecfbcf7932437bb2ad84e2de49f70687f11e9cb04502ef2ab0bee4809489",
-	"capability_version": "sha256:910957ae0c00f5351f63bc23b29c408d8280936e90d4ab24c03d5daf9630c669",
+	"capability_version": "sha256:a5fe96f34625f014bb0cc9571480e229b92556e12ccc3d6e40bb881a880baebf",
 }
 
 # METADATA
@@ -40,10 +42,13 @@ catalog["read_document"] := {
 	"allowed_egress": ["knowledge.internal"],
 	"timeout_seconds": 10,
 	"approval": "none",
+	"credential": {"owners": ["user"], "types": ["oauth"]},
+	"oauth": {"required_scopes": ["knowledge.read"], "audience": "https://knowledge.internal"},
+	"tool_definition": "sha256:4444444444444444444444444444444444444444444444444444444444444444",
 	"arguments": {"type": "object", "additionalProperties": false, "required": ["document_id"], "properties": {"document_id": {"type": "string", "minLength": 1, "maxLength": 200}}},
 	"idempotency_key_required": false,
 	"arguments_digest": "sha256:8eb6070f8b88317ca6367726df6b8e384a9237307da8430fc03079dd0d730f30",
-	"capability_version": "sha256:108c42fe5493d228c25078cf081bba85e049185f5ad0b2deb988ab67c1dc1af6",
+	"capability_version": "sha256:e58f584f14dcd3cbd035ebc0f6a6df45f575277775217efd542f41c16e18061d",
 }
 
 # METADATA
@@ -83,10 +88,11 @@ catalog["remember_fact"] := {
 	"approval": "none",
 	"idempotency_key_required": true,
 	"identifying_arguments": ["/document_id", "/subject"],
+	"credential": {"owners": ["agent", "user"], "types": ["secret", "oauth"]},
 	"arguments": {"type": "object", "additionalProperties": false, "required": ["document_id", "subject", "statement"], "properties": {"document_id": {"type": "string", "minLength": 1, "maxLength": 200}, "subject": {"type": "string", "minLength": 1, "maxLength": 200}, "statement": {"type": "string", "minLength": 1, "maxLength": 2000}}},
 	"allowed_egress": [],
 	"arguments_digest": "sha256:c5d964e96a751222ea77fb4de9c269c92a7cf79a8ccb9ad0dfd0c3adde101dfd",
-	"capability_version": "sha256:5dc3cba070f2e2639e0327fea33de93da4680fcf566ac23f925fbdd677aa7972",
+	"capability_version": "sha256:0e0d6dd4357e814951ff88fb104d627b6c82997cc4befd220781f9d278e94556",
 }
 
 # METADATA
@@ -106,7 +112,9 @@ catalog["share_answer_externally"] := {
 	"approval": "knowledge-owner",
 	"idempotency_key_required": true,
 	"identifying_arguments": ["/document_id", "/recipient", "/answer"],
+	"credential": {"owners": ["agent", "user"], "types": ["secret", "oauth"]},
+	"oauth": {"required_scopes": ["answers.share"], "audience": "https://mail.gateway", "resource": "https://mail.gateway/customers"},
 	"arguments": {"type": "object", "additionalProperties": false, "required": ["document_id", "recipient", "answer"], "properties": {"document_id": {"type": "string", "minLength": 1, "maxLength": 200}, "recipient": {"type": "string", "minLength": 3, "maxLength": 200}, "answer": {"type": "string", "minLength": 1, "maxLength": 10000}, "note": {"type": "string", "maxLength": 2000}}},
 	"arguments_digest": "sha256:87cb75a9bf4b76e743105506ed8f982f66e700e1afeddf440d4568136b25cdda",
-	"capability_version": "sha256:281f13b59eaec9b59c058add2e1218c01d8520cb4659dc960c22cb6532a6f0dd",
+	"capability_version": "sha256:73ccfa518954b491717d2db1e462aabdd35d03ad86224dbf6d8dca0c95461b09",
 }

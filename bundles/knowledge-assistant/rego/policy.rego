@@ -265,3 +265,36 @@ findings contains finding.new("configured_deny", "deny", "cap_410", "capabilitie
 # custom:
 #   source: "policy.yaml#/policy/capabilities/browse_web"
 refused["browse_web"] := true
+
+# METADATA
+# title: "When evidence.credential_binding counts"
+# custom:
+#   source: "policy.yaml#/policy/evidence/credential_binding"
+evidence_controls["credential_binding"] := {
+	"max_age_ms": 60000,
+	"checked_by": ["svc-connections"],
+	"signature_keys": null,
+	"required_for": [],
+}
+
+# METADATA
+# title: "When evidence.oauth_scope counts"
+# custom:
+#   source: "policy.yaml#/policy/evidence/oauth_scope"
+evidence_controls["oauth_scope"] := {
+	"max_age_ms": 60000,
+	"checked_by": ["svc-authorization-server"],
+	"signature_keys": null,
+	"required_for": [],
+}
+
+# METADATA
+# title: "When evidence.catalog_cache counts"
+# custom:
+#   source: "policy.yaml#/policy/evidence/catalog_cache"
+evidence_controls["catalog_cache"] := {
+	"max_age_ms": 60000,
+	"checked_by": ["svc-mcp-catalog"],
+	"signature_keys": null,
+	"required_for": [],
+}

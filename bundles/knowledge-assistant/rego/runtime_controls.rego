@@ -33,6 +33,24 @@ mcp_controls["mcp_auth_mode"] := "oauth"
 mcp_controls["shadow_mcp_handling"] := "deny"
 
 # METADATA
+# title: "mcp.catalog_evidence_required"
+# custom:
+#   source: "runtime-controls.yaml#/runtime_controls/mcp/catalog_evidence_required"
+call_controls["catalog_evidence_required"] := true
+
+# METADATA
+# title: "mcp.catalog_max_ttl_seconds"
+# custom:
+#   source: "runtime-controls.yaml#/runtime_controls/mcp/catalog_max_ttl_seconds"
+mcp_controls["catalog_max_ttl_ms"] := 30000
+
+# METADATA
+# title: "mcp.catalog_sharing"
+# custom:
+#   source: "runtime-controls.yaml#/runtime_controls/mcp/catalog_sharing"
+mcp_controls["catalog_sharing"] := "private"
+
+# METADATA
 # title: "authorization.authorization_mode"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/authorization/authorization_mode"

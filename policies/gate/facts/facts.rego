@@ -16,6 +16,9 @@ document := {
 	"contracts": router.contracts,
 	"reviewers": router.reviewers,
 	"show_arguments": _show_arguments,
+	"evidence": router.evidence_controls,
+	"trajectory": router.trajectories,
+	"plans": router.plans,
 }
 
 default _bundle := null

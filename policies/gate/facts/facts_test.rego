@@ -14,6 +14,9 @@ test_document_of_the_governing_bundle if _document(fixture.ticket, fixture.bundl
 	"contracts": fixture.bundles.triage.contracts,
 	"reviewers": fixture.bundles.triage.reviewers,
 	"show_arguments": {"create_ticket": ["/queue"]},
+	"evidence": {},
+	"trajectory": {},
+	"plans": {},
 }
 
 test_document_empty_for_an_ungoverned_agent if _misses == set()
@@ -43,7 +46,7 @@ test_document_shows_no_arguments_unless_told if {
 	_document(fixture.ticket, fixture.without(fixture.bundles, "/triage/bundle/show_arguments")).show_arguments == {}
 }
 
-_empty := {"bundle": null, "capabilities": {}, "contracts": {}, "reviewers": {}, "show_arguments": {}}
+_empty := {"bundle": null, "capabilities": {}, "contracts": {}, "reviewers": {}, "show_arguments": {}, "evidence": {}, "trajectory": {}, "plans": {}}
 
 _document(doc, bundles) := document if {
 	document := facts.document with input as doc

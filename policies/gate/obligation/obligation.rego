@@ -7,6 +7,8 @@ package gate.obligation
 
 import data.gate.approval
 import data.gate.approval.standing
+import data.gate.capability
+import data.gate.compound
 import data.gate.continuity.action
 import data.gate.continuity.boundary
 import data.gate.continuity.epoch
@@ -14,6 +16,7 @@ import data.gate.continuity.rehydration
 import data.gate.continuity.states
 import data.gate.effect
 import data.gate.effect.limit
+import data.gate.oauth
 import data.gate.router
 import data.gate.transition
 import data.gate.transition.lapse
@@ -22,8 +25,8 @@ import data.gate.verdict
 # METADATA
 # title: Every obligation of the decision
 obligations := array.concat(
-	array.concat(array.concat(_for_approval, _for_effect), array.concat(_for_run, _for_content)),
-	_for_continuity,
+	array.concat(array.concat(_for_approval, _for_effect), array.concat(_for_plan, _for_run)),
+	array.concat(array.concat(_for_content, _for_result), _for_continuity),
 )
 
 _for_approval := [{
@@ -70,6 +73,13 @@ _for_effect := [object.union({"type": "claim_effect", "lease_seconds": _lease_se
 	_blocked
 } else := [{"type": "move_effect", "version": _effect_version, "to": transition.next_effect_status}] if {
 	verdict.verdict == "allow"
+} else := []
+
+# A step that is refused ends the plan it belongs to; one that waits for a person does not.
+_for_plan := [{"type": "stop_plan", "plan_ref": _plan_ref, "to": compound.stopped_as}] if {
+	verdict.verdict in {"deny", "continuity_validation_failed", "blocked_on_reconciliation"}
+	not verdict.stranger
+	compound.stoppable
 } else := []
 
 _for_run := [{"type": "end_run", "status": "cancelled"}] if {
@@ -119,6 +129,13 @@ _for_continuity := [{
 _at_boundary if boundary.crossing
 
 _at_boundary if rehydration.resuming
+
+# Less was granted than asked for, so what the call achieves may be a part of what was wanted, and must say so.
+_for_result := [{"type": "mark_partial", "refused_scopes": sort(oauth.refused)}] if {
+	verdict.verdict == "allow"
+	capability.calling
+	oauth.partial
+} else := []
 
 _pointers contains pointer if {
 	some redaction in router.redactions
@@ -177,6 +194,10 @@ _approval_id := input.state.approval.approval_id
 default _approval_version := null
 
 _approval_version := input.state.approval.version
+
+default _plan_ref := null
+
+_plan_ref := input.state.plan.plan_ref
 
 default _idempotency_key := null
 

@@ -59,6 +59,7 @@ contract := data.gate.bundles[_name].contracts[capability_name]
 # What a bundle without the document asks of every call: evidence that a host states of its own accord only.
 default call_controls := {
 	"authorization_mode": "user_delegated_or_platform_owned",
+	"catalog_evidence_required": false,
 	"mcp_evidence_required": false,
 	"sandbox_evidence_required": false,
 	"verifier_contract_required_for_high_risk": false,
@@ -131,6 +132,57 @@ default continuity := {
 # METADATA
 # title: What the bundle adds at a boundary
 continuity := data.gate.bundles[_name].continuity
+
+default evidence_controls := {}
+
+# METADATA
+# title: What the bundle asks of each evidence section
+# description: how old it may be, who may have checked it, whose signature it needs
+evidence_controls := data.gate.bundles[_name].evidence_controls
+
+default trajectory := {}
+
+# METADATA
+# title: What the bundle says of the history the capability depends on
+# description: empty when no rule over history is about it
+trajectory := data.gate.bundles[_name].trajectory[capability_name]
+
+default trajectories := {}
+
+# METADATA
+# title: The same for every capability
+trajectories := data.gate.bundles[_name].trajectory
+
+default trajectory_rules := {}
+
+# METADATA
+# title: Every rule over history of the governing bundle, by its id
+trajectory_rules := data.gate.bundles[_name].trajectory_rules
+
+default compound := {}
+
+# METADATA
+# title: The part the capability has in plans of several steps
+# description: empty when it has none
+compound := data.gate.bundles[_name].compound[capability_name]
+
+default plans := {}
+
+# METADATA
+# title: The same for every capability
+plans := data.gate.bundles[_name].compound
+
+default compound_policy := {}
+
+# METADATA
+# title: How plans are authorized
+compound_policy := data.gate.bundles[_name].compound_policy
+
+default compound_tasks := {}
+
+# METADATA
+# title: What each task may touch, by its name
+compound_tasks := data.gate.bundles[_name].compound_tasks
 
 default capability_name := null
 

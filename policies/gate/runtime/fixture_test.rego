@@ -28,6 +28,7 @@ bundles := json.patch(bare, array.concat(
 
 _call_controls := {
 	"authorization_mode": "user_delegated_or_platform_owned",
+	"catalog_evidence_required": true,
 	"mcp_evidence_required": true,
 	"sandbox_evidence_required": true,
 	"verifier_contract_required_for_high_risk": true,
@@ -47,6 +48,8 @@ _controls := {
 		"mcp_server_owner": "capability_owner",
 		"mcp_auth_mode": "oauth",
 		"shadow_mcp_handling": "deny",
+		"catalog_max_ttl_ms": 30000,
+		"catalog_sharing": "private",
 	},
 	"routing": {
 		"approval_mode": "human_delegate_or_classifier",

@@ -7,7 +7,9 @@ package gate.runtime
 
 import data.gate.authorization
 import data.gate.binding
+import data.gate.catalog
 import data.gate.mcp
+import data.gate.oauth
 import data.gate.orchestration
 import data.gate.routing
 import data.gate.sandbox
@@ -24,7 +26,9 @@ else := set() if _plain
 else := union({
 	_of_authorization,
 	_of_binding,
+	_of_catalog,
 	_of_mcp,
+	_of_oauth,
 	_of_orchestration,
 	_of_routing,
 	_of_sandbox,
@@ -40,7 +44,10 @@ _plain if {
 	_plain_agent
 	count(_stated & _sections) == 0
 	authorization.mode_allowed
+	binding.credential_settled
+	catalog.settled
 	mcp.evidence_settled
+	oauth.settled
 	sandbox.evidence_not_needed
 	verifier.verifier_settled
 }
@@ -55,11 +62,13 @@ _stated := object.keys(input.evidence)
 _sections := {
 	"approval_route",
 	"authorization",
+	"catalog_cache",
 	"classifier",
 	"credential_binding",
 	"destination",
 	"handoff",
 	"mcp",
+	"oauth_scope",
 	"sandbox",
 	"session",
 	"verifier",
@@ -72,9 +81,19 @@ _of_authorization := set() if {
 
 else := authorization.findings
 
-_of_binding := set() if count(_stated & {"credential_binding", "destination"}) == 0
+_of_binding := set() if {
+	count(_stated & {"credential_binding", "destination"}) == 0
+	binding.credential_settled
+}
 
 else := binding.findings
+
+_of_catalog := set() if {
+	count(_stated & {"catalog_cache"}) == 0
+	catalog.settled
+}
+
+else := catalog.findings
 
 _of_mcp := set() if {
 	count(_stated & {"mcp"}) == 0
@@ -82,6 +101,13 @@ _of_mcp := set() if {
 }
 
 else := mcp.findings
+
+_of_oauth := set() if {
+	count(_stated & {"oauth_scope"}) == 0
+	oauth.settled
+}
+
+else := oauth.findings
 
 _of_orchestration := set() if _plain_agent
 

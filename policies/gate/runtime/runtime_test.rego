@@ -25,6 +25,10 @@ test_deny_each_situation if {what: codes |
 		"escalated_to_human",
 	},
 	"authorization": {"authorization_revoked", "delegated_principal_not_bound", "token_reuse_not_allowed"},
+	"catalog_cache": {
+		"catalog_partition_mismatch", "catalog_snapshot_expired", "catalog_target_mismatch",
+		"tool_not_offered",
+	},
 	"classifier": {"classifier_refused", "classifier_not_convinced", "escalated_to_human"},
 	"credential_binding": {"tool_principal_mismatch"},
 	"destination": {"egress_destination_not_allowed"},
@@ -33,6 +37,7 @@ test_deny_each_situation if {what: codes |
 		"mcp_auth_mode_not_allowed", "mcp_discovery_source_not_allowed", "mcp_server_owner_mismatch",
 		"mcp_shadow_server",
 	},
+	"oauth_scope": set(),
 	"sandbox": {"sandbox_profile_mismatch", "sandbox_profile_not_reviewed"},
 	"session": {"session_binding_mismatch", "session_mode_not_allowed", "session_not_live"},
 	"verifier": {"verifier_contract_untrusted", "verifier_not_passed"},
@@ -50,7 +55,7 @@ test_deny_each_situation if {what: codes |
 
 _situations := object.union_n([
 	{section: controls.stating(fixture.reading, section, {}) | some section in [
-		"approval_route", "authorization", "classifier", "credential_binding", "destination", "handoff", "mcp",
+		"approval_route", "authorization", "catalog_cache", "classifier", "credential_binding", "destination", "handoff", "mcp", "oauth_scope",
 		"sandbox", "session", "verifier",
 	]},
 	{field: fixture.put(fixture.reading, concat("/", ["/agent", field]), value) | some field, value in {
@@ -66,7 +71,7 @@ _situations := object.union_n([
 
 # What a bundle wants of a plain call is looked for in every plain call.
 test_deny_evidence_wanted if {
-	_codes(fixture.reading, controls.bundles) == {"mcp_evidence_missing"}
+	_codes(fixture.reading, controls.bundles) == {"mcp_evidence_missing", "catalog_evidence_missing"}
 	_codes(fixture.ticket, controls.bundles) == {"verifier_contract_missing"}
 	bundles := fixture.put(controls.bundles, "/triage/catalog/create_ticket/transport", "local")
 	_codes(fixture.ticket, bundles) == {
@@ -83,7 +88,7 @@ test_none_sections_null if {
 }
 
 _sections := [
-	"approval_route", "authorization", "classifier", "credential_binding", "destination", "handoff", "mcp", "sandbox",
+	"approval_route", "authorization", "catalog_cache", "classifier", "credential_binding", "destination", "handoff", "mcp", "oauth_scope", "sandbox",
 	"session", "verifier", "worker_review",
 ]
 

@@ -8,12 +8,14 @@ package gate.verdict
 import data.gate.approval
 import data.gate.approval.delegated
 import data.gate.capability
+import data.gate.compound
 import data.gate.constraint
 import data.gate.continuity
 import data.gate.continuity.lineage
 import data.gate.continuity.rehydration
 import data.gate.effect
 import data.gate.effect.limit
+import data.gate.evidence
 import data.gate.finding
 import data.gate.identity
 import data.gate.inventory
@@ -21,6 +23,7 @@ import data.gate.operation
 import data.gate.router
 import data.gate.run
 import data.gate.runtime
+import data.gate.trajectory
 import data.gate.transition
 import data.gate.transition.lapse
 import data.gate.transition.withdrawal
@@ -111,6 +114,7 @@ _collected := union({
 	operation.findings,
 	effect.findings,
 	limit.findings,
+	evidence.findings,
 	approval.findings,
 	delegated.findings,
 	inventory.findings,
@@ -120,4 +124,6 @@ _collected := union({
 	runtime.raised,
 	constraint.findings,
 	continuity.raised,
+	trajectory.raised,
+	compound.raised,
 })

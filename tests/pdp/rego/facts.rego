@@ -6,6 +6,9 @@ document := {
 	"contracts": {},
 	"reviewers": {},
 	"show_arguments": {},
+	"evidence": {},
+	"trajectory": {},
+	"plans": {},
 }
 
 default _bundle := null
