@@ -218,9 +218,7 @@ class Sidecar:
                     )
                 refused = _refused(client)
                 if refused is not None:
-                    raise ToolchainError(
-                        "opa refused the bundle", code=refused, hint=f"see `{self.log_file}`"
-                    )
+                    raise ToolchainError("opa refused the bundle", code=refused, hint=f"see `{self.log_file}`")
                 if time.monotonic() > deadline:
                     raise ToolchainError(
                         f"opa was not ready with the bundle after {timeout_s:g} s: {_why_not(client)}",

@@ -343,3 +343,35 @@ def test_bundles_whose_agents_overlap_are_not_linked(bundle: Path, tmp_path: Pat
     assert (result.exit_code, result.stdout) == (5, "")
     assert "agent_governed_twice" in result.stderr
     assert not (tmp_path / "dist").exists()
+
+
+def test_prepare_writes_all_that_another_opa_needs_and_starts_nothing(signed: Path, keys: Path) -> None:
+    folder = keys / "sidecar"
+    pinned = ("--verification-key", keys / "release.pub", "--listen", "tcp:8181", "--output", "json")
+    told = document(run("serve", signed, *pinned, "--prepare", folder))
+    assert sorted(p.name for p in folder.iterdir()) == [
+        "authz.rego",
+        "bundle.tar.gz",
+        "config.json",
+        "log.rego",
+        "settings.json",
+    ]
+    token = Path(told["token_file"])
+    assert (token, token.stat().st_mode & 0o777) == (keys / "sidecar.token", 0o600)
+    assert [p.name for p in folder.iterdir() if token.read_bytes().strip() in p.read_bytes()] == []
+    assert json.loads((folder / "config.json").read_bytes())["bundles"]["gate"] == {
+        "persist": False,
+        "resource": "file:///sidecar/bundle.tar.gz",
+        "signing": {"keyid": "release"},
+    }
+    assert {"--authentication", "--authorization", "/sidecar/config.json"} <= set(told["command"])
+    again = document(run("serve", signed, *pinned, "--prepare", folder))
+    assert again["revision"] == told["revision"]
+    assert run("serve", signed, *pinned[:2], "--prepare", folder).exit_code == 2
+    refused = run("serve", signed, "--verification-key", keys / "other.pub", "--listen", "tcp:1", "--prepare", folder)
+    assert (refused.exit_code, refused.stderr.split(": ")[1]) == (1, "bundle_signature_invalid")
+
+
+def test_serve_without_a_docker_engine_says_so(tarball: Path, short: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{short}/nobody.sock")
+    assert _refusal(tarball, "--docker", "--work-dir", short / "w") == (1, "", "docker_unavailable")

@@ -22,4 +22,4 @@ def test_sidecar_killed_paused_swapped_and_rolled_over_gives_no_wrong_decision_a
     assert [name for name, p in phases.items() if p["recovery_ms"] is not None] == ["killed", "paused", "swapped"]
     assert set(phases["swapped"]["refusals"]) == {"pdp_revision_unexpected"}
     assert set(phases["paused"]["refusals"]) == {"pdp_timeout"}
-    assert set(phases["killed"]["refusals"]) <= {"pdp_unreachable", "pdp_connection_lost", "pdp_unauthorized"}
+    assert set(phases["killed"]["refusals"]) <= {"pdp_unreachable", "pdp_connection_lost", "pdp_not_ready"}

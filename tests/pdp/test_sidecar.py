@@ -276,7 +276,7 @@ def test_start_says_so_when_the_bundle_does_not_load(
         tarball,
         {"/.manifest": b'{"revision":"r","roots":["gate"]}', "/gate/main.rego": b"package gate\nx :="},
     )
-    with pytest.raises(ToolchainError, match="^opa refused the bundle$") as caught:
+    with pytest.raises(ToolchainError, match=r"^opa refused the bundle$") as caught:
         Sidecar.start(tarball=tarball, opa=opa_binary, listen="tcp", work_dir=tmp_path / "work")
     assert caught.value.code == "bundle_error"
 

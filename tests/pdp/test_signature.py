@@ -135,7 +135,7 @@ def _by_opa_alone(tarball: Path, key: VerificationKey, opa_binary: Path, place: 
                 assert (status.revision, client.ready()) == (None, False)
                 with pytest.raises(PdpError) as caught:
                     client.facts("governed")
-                assert caught.value.code == "pdp_unauthorized"
+                assert caught.value.code == "pdp_not_ready"
                 return status.error
             process.wait(0.05)
         return "served"
