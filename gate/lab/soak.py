@@ -30,7 +30,7 @@ from gate.pdp import BundleServer, Polling, Sidecar, SidecarDecisionPoint, Verif
 from gate.release import build, case_document
 from gate.release.signing import new_pair, read_signing_key
 
-_TIMEOUT_MS = 1000
+_TIMEOUT_MS = 2000
 _GIVE_UP_S = 60.0
 _LOOK_S = 0.02
 

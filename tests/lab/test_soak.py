@@ -20,6 +20,6 @@ def test_sidecar_killed_paused_swapped_and_rolled_over_gives_no_wrong_decision_a
     assert all(p["decisions"] > 0 for p in report)
     assert [name for name, p in phases.items() if p["refusals"]] == ["killed", "paused", "swapped"]
     assert [name for name, p in phases.items() if p["recovery_ms"] is not None] == ["killed", "paused", "swapped"]
-    assert set(phases["swapped"]["refusals"]) == {"pdp_revision_unexpected"}
-    assert set(phases["paused"]["refusals"]) == {"pdp_timeout"}
-    assert set(phases["killed"]["refusals"]) <= {"pdp_unreachable", "pdp_connection_lost", "pdp_not_ready"}
+    assert "pdp_revision_unexpected" in phases["swapped"]["refusals"]
+    assert "pdp_timeout" in phases["paused"]["refusals"]
+    assert "pdp_unreachable" in phases["killed"]["refusals"]
