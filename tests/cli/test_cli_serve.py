@@ -282,6 +282,10 @@ def test_serve_that_follows_a_folder_keeps_to_signed_bundles_and_says_what_it_re
 ) -> None:
     folder = short / "published"
     assert run("serve", "--watch", folder).exit_code == 2
+    pinned = ("--watch", folder, "--verification-key", keys / "release.pub")
+    assert _refusal(*pinned) == (1, "", "bundle_unreadable")
+    publish(tarball, folder)
+    assert _refusal(*pinned) == (1, "", "bundle_unsigned")
     publish(signed, folder)
     following = ("--watch", folder, "--poll", "1", "--verification-key", keys / "release.pub")
     with _serve(*following, "--work-dir", short / "w", "--listen", f"unix:{short / 's' / 'o'}") as served:
