@@ -11,9 +11,15 @@ import pytest
 from cli_support import TENANT, World, agent_run, document, run
 
 from gate import Gate
+from gate.cli.mutate import junit
 from gate.compiler import assemble, compile_bundle
 from gate.documents import schema, strict_validator
 from gate.pdp import EmbeddedDecisionPoint
+from gate.release.diff import Change, Witness
+from gate.release.diff_batch import Outcome
+from gate.release.diff_documents import ABSENT
+from gate.release.mutants import Mutant
+from gate.release.mutate import Mutation, Verdict
 from gate.trace import JsonlSink
 
 pytestmark = pytest.mark.opa
@@ -77,20 +83,41 @@ def test_diff_of_what_is_no_bundle_is_an_error(bundle: Path, tmp_path: Path) -> 
 
 def test_mutate_counts_every_mutant_and_fails_below_the_score(bundle: Path) -> None:
     text = (bundle / "policy.yaml").read_text("utf-8")
-    result = run("mutate", bundle, "--search", "30", "--min-score", "1", "--output", "json")
+    result = run("mutate", bundle, "--search", "20", "--min-score", "1", "--output", "json")
     found = document(result)
+    assert [e.message for e in strict_validator(schema("mutate")).iter_errors(found)] == []
     assert found["total"] == sum(found["counts"].values()) == len(found["mutants"])
     assert found["counts"]["noticed"] > 0
     assert result.exit_code == (3 if found["counts"]["missed"] else 0)
-    noticed = next(m for m in found["mutants"] if m["pointer"] == "/policy/capabilities/search_docs/decision")
-    assert (noticed["state"], noticed["case"]) == ("noticed", "search_docs_allowed")
+    noticed = [m for m in found["mutants"] if (m["kind"], m["what"]) == ("flip", "allow becomes deny")]
+    assert ("noticed", "search_docs_allowed") in [(m["state"], m["case"]) for m in noticed]
     missed = [m for m in found["mutants"] if m["state"] == "missed"]
     assert [m for m in missed if m["difference"] is None] == []
     assert (bundle / "policy.yaml").read_text("utf-8") == text
-    suite = ElementTree.fromstring(
-        run("mutate", bundle, "--search", "30", "--min-score", "0", "--output", "junit").stdout
+
+
+def test_junit_of_mutants_fails_for_the_missed_and_skips_what_cannot_be_judged(bundle: Path) -> None:
+    mutant = Mutant(file="policy.yaml", pointer="/policy/operations/emit", kind="drop", what="drop emit", value={})
+    nothing = Outcome("deny")
+    witness = Witness(
+        origin="generated", name="emit", patches=(("/a", ABSENT),), old=nothing, new=nothing, old_input={}, new_input={}
     )
-    assert (suite.get("tests"), suite.get("failures")) == (str(found["total"]), str(len(missed)))
+    change = Change(group="other", direction="none", about="emit", count=1, witness=witness, places=())
+    found = Mutation(
+        bundle="my-bot",
+        cases=1,
+        verdicts=(
+            Verdict(mutant=mutant, state="noticed", line=3, case="x"),
+            Verdict(mutant=mutant, state="missed", line=3, change=change),
+            Verdict(mutant=mutant, state="refused", line=3),
+            Verdict(mutant=mutant, state="undetermined", line=3),
+        ),
+    )
+    suite = ElementTree.fromstring(junit(bundle, found))
+    assert [[inner.tag for inner in case] for case in suite] == [[], ["failure"], ["skipped"], ["skipped"]]
+    assert [i.get("message") for i in suite.iter("failure")] == ["emit with /a absent: deny -> deny"]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("4", "1", "2")
+    assert (found.score, found.strict_score) == (0.5, 1 / 3)
 
 
 def test_mutate_of_a_bundle_whose_cases_fail_judges_nothing(bundle: Path) -> None:
