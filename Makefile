@@ -15,7 +15,7 @@ OPA     := .tools/opa
 # Tests run without network where the kernel allows; loopback stays.
 OFFLINE := $(shell unshare -rn true 2>/dev/null && echo unshare -rn)
 
-.PHONY: help setup opa services demo test check lint types rego shape compile bundle release serve bench clean format
+.PHONY: help setup opa services demo test check lint types rego shape compile bundle release diff mutate serve bench clean format
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,6 +89,12 @@ bundle: $(OPA) ## build bundles/$(BUNDLE) into dist/ (SIGNING_KEY=FILE signs it)
 release: $(OPA) ## release bundles/$(BUNDLE) at VERSION into its ledger (CHANGE_ID=, APPROVER=, SIGNING_KEY=)
 	@$(VENV)/bin/gate release bundles/$(BUNDLE) --out dist $(SIGNED) $(if $(VERSION),--version '$(VERSION)') \
 	  $(if $(CHANGE_ID),--change-id '$(CHANGE_ID)') $(if $(APPROVER),--approver '$(APPROVER)')
+
+diff: $(OPA) ## what changes in the decisions of bundles/$(BUNDLE) since OLD (default: the last commit)
+	@$(VENV)/bin/gate diff "$(or $(OLD),HEAD:bundles/$(BUNDLE))" bundles/$(BUNDLE)
+
+mutate: $(OPA) ## which small changes of bundles/$(BUNDLE) its golden cases do not notice
+	@$(VENV)/bin/gate mutate bundles/$(BUNDLE)
 
 serve: $(OPA) ## build bundles/$(BUNDLE) and serve it on a local OPA sidecar
 	@$(VENV)/bin/gate build bundles/$(BUNDLE) --out dist --output json > dist/last-build.json
