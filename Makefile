@@ -8,13 +8,14 @@ VENV    := .venv
 PY      := $(VENV)/bin/python
 BUNDLE  ?= support-triage
 ENGINE  ?= embedded
+SIGNED   = $(if $(SIGNING_KEY),--signing-key '$(SIGNING_KEY)')
 BUNDLES := $(wildcard bundles/*)
 # The one place where the OPA version stands.
 OPA     := .tools/opa
 # Tests run without network where the kernel allows; loopback stays.
 OFFLINE := $(shell unshare -rn true 2>/dev/null && echo unshare -rn)
 
-.PHONY: help setup opa services demo test check lint types rego shape compile bundle serve bench clean format
+.PHONY: help setup opa services demo test check lint types rego shape compile bundle release diff mutate serve bench clean format
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,12 +39,17 @@ $(OPA): gate/opa.py $(VENV)/.installed
 	@mkdir -p .tools && if [ ! -e $(OPA) ]; then ln -s "$$($(PY) -m gate.opa | head -n 1)" $(OPA); fi
 	@touch -c -h $(OPA)
 
-services: ## as root on Debian: install PostgreSQL when it is missing (the tests start their own server)
+services: ## as root on Debian: install PostgreSQL and Docker when they are missing (the tests start their own)
 	@if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null; then \
 	  echo "PostgreSQL is there"; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql; \
 	else echo "install PostgreSQL, or set GATE_TEST_POSTGRES_URL" >&2; fi
+	@if command -v dockerd >/dev/null || [ -n "$${DOCKER_HOST:-}" ] || [ -S /var/run/docker.sock ]; then \
+	  echo "Docker is there"; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends docker.io; \
+	else echo "install Docker, or set DOCKER_HOST" >&2; fi
 
 demo: $(VENV)/.installed ## play the support-triage story (ENGINE=opa for a real sidecar)
 	@if [ "$(ENGINE)" = opa ]; then $(PY) -m gate.opa --ensure >/dev/null; fi
@@ -77,8 +83,18 @@ rego: $(VENV)/.dev $(OPA) dist/opa-schemas/input.json ## Rego: format, strict ch
 compile: $(VENV)/.installed ## fail when a checked-in rego/ is not what its YAML compiles to
 	@for bundle in $(BUNDLES); do $(VENV)/bin/gate compile --check $$bundle; done
 
-bundle: $(OPA) ## build bundles/$(BUNDLE) into dist/
-	@$(VENV)/bin/gate build bundles/$(BUNDLE) --out dist
+bundle: $(OPA) ## build bundles/$(BUNDLE) into dist/ (SIGNING_KEY=FILE signs it)
+	@$(VENV)/bin/gate build bundles/$(BUNDLE) --out dist $(SIGNED)
+
+release: $(OPA) ## release bundles/$(BUNDLE) at VERSION into its ledger (CHANGE_ID=, APPROVER=, SIGNING_KEY=)
+	@$(VENV)/bin/gate release bundles/$(BUNDLE) --out dist $(SIGNED) $(if $(VERSION),--version '$(VERSION)') \
+	  $(if $(CHANGE_ID),--change-id '$(CHANGE_ID)') $(if $(APPROVER),--approver '$(APPROVER)')
+
+diff: $(OPA) ## what changes in the decisions of bundles/$(BUNDLE) since OLD (default: the last commit)
+	@$(VENV)/bin/gate diff "$(or $(OLD),HEAD:bundles/$(BUNDLE))" bundles/$(BUNDLE)
+
+mutate: $(OPA) ## which small changes of bundles/$(BUNDLE) its golden cases do not notice
+	@$(VENV)/bin/gate mutate bundles/$(BUNDLE)
 
 serve: $(OPA) ## build bundles/$(BUNDLE) and serve it on a local OPA sidecar
 	@$(VENV)/bin/gate build bundles/$(BUNDLE) --out dist --output json > dist/last-build.json

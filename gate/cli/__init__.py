@@ -19,6 +19,7 @@ from gate.cli.check_controls import check_controls
 from gate.cli.compile import compile_command
 from gate.cli.demo import demo
 from gate.cli.diff import diff
+from gate.cli.docs import docs
 from gate.cli.effects import effects
 from gate.cli.eval import evaluate
 from gate.cli.explain import explain
@@ -28,10 +29,12 @@ from gate.cli.keys import keys
 from gate.cli.lab import lab
 from gate.cli.mutate import mutate_command
 from gate.cli.release import release
+from gate.cli.releases import releases
 from gate.cli.serve import serve
 from gate.cli.status import status
 from gate.cli.store import store
 from gate.cli.test import test
+from gate.cli.trace import trace
 from gate.cli.validate import validate
 from gate.decision import ActionBlocked
 from gate.documents import visible
@@ -49,6 +52,9 @@ COMMANDS: tuple[click.Command, ...] = (
     keys,
     diff,
     mutate_command,
+    docs,
+    releases,
+    trace,
     build,
     release,
     serve,

@@ -56,7 +56,7 @@ def mutate_command(bundle: Path, min_score: float, search: int, output: str) -> 
     if output == "json":
         emit_json(_document(found))
     elif output == "junit":
-        click.echo(_junit(bundle, found))
+        click.echo(junit(bundle, found))
     else:
         for line in _text(bundle, found):
             click.echo(line)
@@ -129,7 +129,7 @@ def _shown(witness: Witness) -> str:
     return f"{named}: {witness.old.verdict} -> {witness.new.verdict}"
 
 
-def _junit(bundle: Path, found: Mutation) -> str:
+def junit(bundle: Path, found: Mutation) -> str:
     """A test case a mutant; a missed one is a failure, what cannot be judged is skipped."""
     skipped = sum(found.count(state) for state in (UNDETERMINED, REFUSED, SAME))
     suite = ElementTree.Element(

@@ -9,7 +9,7 @@ import click
 
 from gate.cli.build import opa_binary
 from gate.cli.options import PATH, option, output_option, signing_options
-from gate.cli.rendering import cell, emit_fields, emit_json, timestamp
+from gate.cli.rendering import cell, emit_fields, emit_json, note, timestamp
 from gate.compiler import compile_bundle
 from gate.release.diff import decision_diff
 from gate.release.diff_side import Side
@@ -48,6 +48,7 @@ def release(
     binary = opa_binary()
 
     def differ(old: Side, new: Side) -> str:
+        note("comparing decisions with the last release, which can take a minute")
         return decision_diff(old, new, binary=binary).label
 
     shipped = release_bundle(

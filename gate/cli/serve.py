@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,36 +19,13 @@ import click
 from gate import opa
 from gate.cli.options import PATH, minimum_option, option, output_option, verification_options
 from gate.cli.rendering import cell, emit_fields, emit_json, note
+from gate.cli.serving import followed, listening, prepared, static, tls_of
 from gate.cli.sources import read_token
 from gate.errors import GateError, InputError, PdpError, ToolchainError
-from gate.pdp import Polling, Sidecar, Tls, VerificationKey, manifest_revision, verify_bundle
-from gate.pdp.sidecar import checked_revision
-from gate.pdp.sidecar_files import Serving, token_path
-from gate.pdp.sidecar_files import prepare as prepare_files
-from gate.pdp.watching import PUBLISHED, BundleServer, fetch
-from gate.release.provenance import check_provenance, provenance_path
+from gate.pdp import Sidecar, VerificationKey
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _LOOK_S = 1.0
-
-
-def _listen(_: click.Context, __: click.Parameter, value: str) -> tuple[Literal["tcp"] | Path, int]:
-    """The sidecar's `listen` and `port` for `tcp:PORT` or `unix:PATH`."""
-    kind, _colon, rest = value.partition(":")
-    if kind == "tcp" and rest.isascii() and rest.isdigit() and len(rest) <= 5 and int(rest) <= 65535:
-        return "tcp", int(rest)
-    if kind == "unix" and rest:
-        return Path(rest), 0
-    raise click.BadParameter("use tcp:PORT, with 0 for a free port, or unix:PATH")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Source:
-    """What `Sidecar.start` is told to serve."""
-
-    tarball: Path | None = None
-    polling: Polling | None = None
-    revisions: tuple[str, ...] = ()
 
 
 @click.command()
@@ -73,7 +48,7 @@ class _Source:
 @minimum_option
 @option(
     "--listen",
-    callback=_listen,
+    callback=listening,
     default="tcp:0",
     show_default=True,
     metavar="tcp:PORT|unix:PATH",
@@ -135,9 +110,9 @@ def serve(
         raise click.UsageError("--watch needs --verification-key: whoever can publish could otherwise decide")
     if watch_token_file is not None and (watch is None or "://" not in watch):
         raise click.UsageError("--watch-token-file needs --watch with a URL")
-    tls = _tls(tls_cert, tls_key, tls_ca)
+    tls = tls_of(tls_cert, tls_key, tls_ca)
     if prepare is not None:
-        _prepare(prepare, inside, tarball, key, minimum, listen, output)
+        prepared(prepare, inside, tarball, key, minimum, listen, output)
         return
     binary = opa.find().path
     folder = work_dir if work_dir is not None else Path(tempfile.mkdtemp(prefix="gate-serve-"))
@@ -146,10 +121,11 @@ def serve(
     try:
         with _interruptible(), contextlib.ExitStack() as stack:
             token = read_token(where) if where.exists() else None
-            if watch is None:
-                source = _static(tarball, key)
-            else:
-                source = stack.enter_context(_followed(watch, watch_token_file, poll))
+            source = (
+                static(tarball, key)
+                if tarball is not None
+                else stack.enter_context(followed(str(watch), watch_token_file, poll, key, minimum))
+            )
             address, port = listen
             sidecar = Sidecar.start(
                 tarball=source.tarball,
@@ -188,74 +164,6 @@ def serve(
         raise
     # Its log is kept: it says why.
     raise ToolchainError("opa ended while it was serving", code="sidecar_ended", hint=f"see `{sidecar.log_file}`")
-
-
-def _prepare(
-    folder: Path,
-    inside: Path,
-    tarball: Path | None,
-    key: VerificationKey | None,
-    minimum: dict[str, str],
-    listen: tuple[Literal["tcp"] | Path, int],
-    output: str,
-) -> None:
-    if tarball is None:
-        raise click.UsageError("--prepare needs a TARBALL")
-    address, port = listen
-    if not isinstance(address, Path) and not port:
-        raise click.UsageError("--prepare needs --listen with a port or a socket")
-    _static(tarball, key)
-    revision = checked_revision(tarball, key, minimum)
-    serving = Serving(tarball=tarball, revisions=(revision,), key=key, minimum=minimum)
-    where = f"unix://{address}" if isinstance(address, Path) else f"127.0.0.1:{port}"
-    command = prepare_files(folder, serving, token=secrets.token_urlsafe(32), inside=inside, address=where)
-    if output == "json":
-        emit_json({"revision": revision, "command": command, "token_file": str(token_path(folder).absolute())})
-    else:
-        emit_fields(
-            [
-                ("revision", cell(revision)),
-                ("token_file", cell(str(token_path(folder).absolute()))),
-                ("command", " ".join(command)),
-            ]
-        )
-
-
-def _tls(cert: Path | None, key: Path | None, ca: Path | None) -> Tls | None:
-    if cert is not None and key is not None and ca is not None:
-        return Tls(cert_file=cert, key_file=key, ca_file=ca)
-    if cert is None and key is None and ca is None:
-        return None
-    raise click.UsageError("--tls-cert, --tls-key and --tls-ca go together")
-
-
-def _static(tarball: Path | None, key: VerificationKey | None) -> _Source:
-    assert tarball is not None  # noqa: S101 - checked with --watch
-    if key is not None:
-        verify_bundle(tarball, key)
-    revision = manifest_revision(tarball)
-    # A build without a key may be served without its provenance, never beside somebody else's.
-    if key is not None or provenance_path(tarball).exists():
-        check_provenance(tarball, revision=revision, key=key)
-    return _Source(tarball=tarball)
-
-
-@contextlib.contextmanager
-def _followed(watch: str, token_file: Path | None, poll: int) -> Iterator[_Source]:
-    """Where OPA polls, and the revision that is there now; the sidecar verifies its signature before it is ready."""
-    delays: dict[str, Any] = {"min_delay_s": poll, "max_delay_s": poll}
-    with contextlib.ExitStack() as stack:
-        if "://" in watch:
-            if token_file is not None:
-                read_token(token_file)
-            polling = Polling(url=watch, token_file=token_file, **delays)
-            first = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gate-watch-"))) / PUBLISHED
-            fetch(polling, first)
-        else:
-            first = Path(watch) / PUBLISHED
-            manifest_revision(first)
-            polling = Polling(url=stack.enter_context(BundleServer(Path(watch))).url, **delays)
-        yield _Source(polling=polling, revisions=(manifest_revision(first),))
 
 
 def _wait(sidecar: Sidecar, *, follow: bool) -> None:

@@ -22,7 +22,7 @@ from gate.pdp.manifest import manifest_revision, require_versions
 from gate.pdp.process import OpaProcess
 from gate.pdp.sidecar_client import SidecarDecisionPoint
 from gate.pdp.sidecar_files import Serving, Tls, arguments, copied, private_folder, write_files
-from gate.pdp.signature import VerificationKey, verify_bundle
+from gate.pdp.signature import VerificationKey, require_unsigned, verify_bundle
 from gate.pdp.status import SidecarStatus
 from gate.pdp.watching import Polling
 
@@ -218,9 +218,7 @@ class Sidecar:
                     )
                 refused = _refused(client)
                 if refused is not None:
-                    raise ToolchainError(
-                        f"opa refused the bundle: {refused}", code=refused, hint=f"see `{self.log_file}`"
-                    )
+                    raise ToolchainError("opa refused the bundle", code=refused, hint=f"see `{self.log_file}`")
                 if time.monotonic() > deadline:
                     raise ToolchainError(
                         f"opa was not ready with the bundle after {timeout_s:g} s: {_why_not(client)}",
@@ -236,6 +234,8 @@ def checked_revision(tarball: Path, key: VerificationKey | None, minimum: Mappin
     """The revision of `tarball`, once it has passed whatever is asked of it; raises `ToolchainError`."""
     if key is not None:
         verify_bundle(tarball, key)
+    else:
+        require_unsigned(tarball)
     revision = manifest_revision(tarball)
     if minimum:
         require_versions(tarball, minimum)

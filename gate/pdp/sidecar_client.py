@@ -6,6 +6,7 @@ twice, keeps no decision, and never logs what OPA answered.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -123,10 +124,32 @@ class SidecarDecisionPoint:
             self._facts = {}
 
     def _ask(self, method: str, target: str, *, body: bytes, limit: int, read: Callable[[bytes], _T]) -> _T:
+        began = time.monotonic()
         status, answer = self._transport.request(method, target, body=body, timeout_ms=self._timeout_ms, limit=limit)
         try:
             check_status(status)
             return read(answer)
+        except GateError as exc:
+            self._transport.discard()
+            if exc.code == "pdp_unauthorized" and method == "POST":
+                raise self._why_refused(exc, self._timeout_ms - (time.monotonic() - began) * 1000) from exc
+            raise
+
+    def _why_refused(self, refusal: GateError, left_ms: float) -> GateError:
+        """Whoever is answered about status has the right token, and was refused for what is being served."""
+        if left_ms <= 0:
+            return refusal
+        try:
+            status, answer = self._transport.request("GET", STATUS_PATH, timeout_ms=left_ms, limit=MAX_STATUS_BYTES)
+            check_status(status)
+            revision = read_status(answer).revision
         except GateError:
             self._transport.discard()
-            raise
+            return refusal
+        if revision is None:
+            return PdpError("the sidecar has no bundle yet", code="pdp_not_ready", hint="see `gate status`")
+        return PdpError(
+            "the sidecar does not answer about the revision it serves: not the pinned one, or below the minimum",
+            code="pdp_revision_refused",
+            hint="see `gate status`",
+        )

@@ -106,6 +106,19 @@ def verify_bundle(tarball: Path, key: VerificationKey) -> None:
         raise _refused("bundle_tampered", "holds a file that is not the one that was signed")
 
 
+def require_unsigned(tarball: Path) -> None:
+    """Returns when `tarball` bears no signature that a missing key would leave unchecked; OPA would refuse it, too.
+
+    Raises `ToolchainError`: `verification_key_missing`, `bundle_unreadable`.
+    """
+    if SIGNATURES in _unpacked(tarball):
+        raise ToolchainError(
+            "the bundle tarball is signed and no key was named to check it with",
+            code="verification_key_missing",
+            hint="name the public key: --verification-key FILE",
+        )
+
+
 def _signed_files(content: bytes, key: VerificationKey) -> dict[str, str]:
     invalid = _refused("bundle_signature_invalid", "has a signature that is not from the pinned key")
     try:

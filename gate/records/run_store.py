@@ -32,6 +32,11 @@ class RunStore:
         tenant_id, run_id = checks.name("tenant_id", tenant_id), checks.name("run_id", run_id)
         return self._database.reading(lambda tx: runs.find(tx, tenant_id, run_id))
 
+    def runs_of_trace(self, tenant_id: str, trace_id: str) -> list[RunRecord]:
+        """The tenant's runs that belong to the trace, by run id."""
+        tenant_id, trace_id = checks.name("tenant_id", tenant_id), checks.name("trace_id", trace_id)
+        return self._database.reading(lambda tx: runs.of_trace(tx, tenant_id, trace_id))
+
     def set_run_status(
         self, tenant_id: str, run_id: str, *, expected_version: int, status: RunStatus, reason: str
     ) -> RunRecord:

@@ -115,6 +115,12 @@ def find(tx: Connection, tenant_id: str, run_id: str) -> RunRecord | None:
     return None if row is None else _record(row)
 
 
+def of_trace(tx: Connection, tenant_id: str, trace_id: str) -> list[RunRecord]:
+    """The runs of a trace, by run id."""
+    query = select(RUNS).where(RUNS.c.tenant_id == tenant_id, RUNS.c.trace_id == trace_id).order_by(RUNS.c.run_id)
+    return [_record(row) for row in tx.execute(query).mappings()]
+
+
 def head(tx: Connection, tenant_id: str, run_id: str) -> RowMapping | None:
     """The run's row with `head_seq` and `head_hash`, not locked; or None."""
     return tx.execute(_READ, {"tenant": tenant_id, "run": run_id}).mappings().one_or_none()

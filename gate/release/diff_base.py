@@ -145,6 +145,49 @@ def operations(agent: str, facts: Mapping[str, Any]) -> Iterator[Candidate]:
             yield Candidate(origin="generated", name=operation, base=document)
 
 
+def transitions(agent: str, facts: Mapping[str, Any]) -> Iterator[Candidate]:
+    """Each reviewer approving and rejecting under each contract, and reconciling an effect of unknown outcome."""
+    for capability in facts["contracts"]:
+        for reviewer in facts["reviewers"]:
+            for transition, decision in (("approve", "approved"), ("reject", "rejected")):
+                document = _by_reviewer(agent, facts, "approval_transition", capability, reviewer)
+                pending = {**approval(facts, capability, []), "agent_id": agent, "status": "pending"}
+                document["request"] = {"transition": transition}
+                document["state"]["approval"] = pending
+                document["evidence"] = {"vote": {**vote(reviewer, facts, capability), "decision": decision}}
+                yield Candidate(
+                    origin="generated", name=f"{reviewer} votes to {transition} {capability}", base=document
+                )
+    for capability, entry in facts["capabilities"].items():
+        if entry.get("mode") != "read":
+            document = _by_reviewer(agent, facts, "effect_transition", capability, next(iter(facts["reviewers"]), "x"))
+            document["request"] = {"outcome": "not_committed"}
+            document["state"]["side_effect"] = {
+                "status": "side_effect_unknown",
+                "capability": capability,
+                "business_key": "sha256:" + "4" * 64,
+                "idempotency_key": "key-1",
+                "action_digest": _ACTION,
+                "run_id": _RUN,
+                "lease_expires_at_ms": now_ms(facts) - 1,
+                "version": 3,
+            }
+            document["evidence"] = {"reconciliation": {"evidence_ref": "ledger entry", "owner_fenced": True}}
+            yield Candidate(origin="generated", name=f"reconcile {capability}", base=document)
+
+
+def _by_reviewer(
+    agent: str, facts: Mapping[str, Any], operation: str, capability: str, reviewer: str
+) -> dict[str, Any]:
+    document = _document(agent, facts, "state", operation, capability)
+    document["identity"] = {
+        "tenant_id": _TENANT,
+        "principal_id": reviewer,
+        "authorization_mode": "human_approved",
+    }
+    return document
+
+
 def _document(
     agent: str, facts: Mapping[str, Any], checkpoint: str, operation: str, capability: str | None
 ) -> dict[str, Any]:

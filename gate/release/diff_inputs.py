@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gate.documents import Case, schema
-from gate.release.diff_base import approval, call, operations, vote
+from gate.release.diff_base import approval, call, operations, transitions, vote
 from gate.release.diff_documents import ABSENT, Candidate, Patch, Path, leaves, value_at
 from gate.release.diff_probe import OTHER, Probe, probes, settled
 from gate.release.rego_text import RegoText, Rule
@@ -58,6 +58,7 @@ class Material:
         golden = [_golden(case) for case in self.cases]
         calls = [c for side in self.sides for c in self._calls(side)]
         others = [c for side in self.sides[-1:] for c in operations(self.agent, side.facts)]
+        others += [c for side in self.sides for c in transitions(self.agent, side.facts)]
         bases = [*calls, *(c for c in golden if c.name in self.sound), *others]
         yield from itertools.chain(golden, calls, others, self._bare(calls))
         touched = self._touched()

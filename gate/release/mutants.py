@@ -98,7 +98,6 @@ class _Changes:
             "approved_capabilities": capabilities,
             "applies_to": capabilities,
             "worker_capability_subset": capabilities,
-            "operations": set(),
         }
 
     def below(self, at: At, value: Any, declared: Any) -> Iterator[Changed]:
@@ -127,7 +126,7 @@ class _Changes:
             if not isinstance(item, str):
                 yield from self.below((*at, index), item, items)
         if all(isinstance(item, str) for item in value) and at:
-            more = items.get("enum") or sorted(self._names.get(str(at[-1]), {"some-other"}))
+            more = items.get("enum") or sorted(self._names.get(str(at[-1]), ()))
             for word in [word for word in more if word not in value][:3]:
                 yield at, "widen", f"add {word}", [*value, word]
 

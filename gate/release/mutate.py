@@ -7,13 +7,13 @@ decision diff, which shows an input that ought to be a case or finds none. Chang
 from __future__ import annotations
 
 import dataclasses
+import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -30,6 +30,8 @@ REFUSED, SAME, NOTICED, MISSED, UNDETERMINED = "refused", "same", "noticed", "mi
 _TOGETHER = 25
 """Mutants that one OPA process holds: loading the core policies for each would cost more than deciding."""
 _SEARCHED = 3000
+_FIRST = 16
+"""Cases that are asked about a mutant before all the others."""
 
 Told = Callable[[int, int], None]
 
@@ -197,7 +199,10 @@ def _require_passing(compiled: Compiled, cases: Sequence[Case], binary: Path) ->
 
 
 def _noticing(group: Sequence[_Live], cases: Sequence[Case], binary: Path) -> list[str]:
-    """For each mutant the first case whose decision is not the expected one; empty when there is none."""
+    """For each mutant a case whose decision is not the expected one; empty when there is none.
+
+    The cases that are most about the change are asked first, all others only about the mutants that those missed.
+    """
     (agents,) = {live.compiled.bundle.meta.agent_ids for live in group}
     core = assemble([group[0].compiled]).modules
     modules = {path: text for path, text in core.items() if not path.startswith("gate/bundles/")}
@@ -206,16 +211,33 @@ def _noticing(group: Sequence[_Live], cases: Sequence[Case], binary: Path) -> li
     with Batch(modules, binary=binary) as batch:
         tables = [dict.fromkeys(agents, live.compiled.package) for live in group]
         stated = [batch.facts(agents[0], agents=table) for table in tables]
-        pairs: list[tuple[dict[str, str], dict[str, Any]]] = []
-        for table, facts in zip(tables, stated, strict=True):
-            told = dict.fromkeys(agents, facts)
-            pairs += [(table, _candidate(case).document(told)) for case in cases]
-        outcomes = iter(batch.decide_under(pairs))
-        return [next((c.id for c, o in _taken(cases, outcomes) if not _passes(c, o)), "") for _ in group]
+        order = [sorted(cases, key=lambda case: -_about(live, case)) for live in group]
+        found = [""] * len(group)
+        for start, end in ((0, _FIRST), (_FIRST, len(cases))):
+            asked = [(at, case) for at in range(len(group)) if not found[at] for case in order[at][start:end]]
+            told = [dict.fromkeys(agents, facts) for facts in stated]
+            outcomes = batch.decide_under([(tables[at], _candidate(case).document(told[at])) for at, case in asked])
+            for (at, case), outcome in zip(asked, outcomes, strict=True):
+                if not found[at] and not _passes(case, outcome):
+                    found[at] = case.id
+        return found
 
 
-def _taken(cases: Sequence[Case], outcomes: Iterator[Outcome]) -> list[tuple[Case, Outcome]]:
-    return [(case, next(outcomes)) for case in cases]
+def _about(live: _Live, case: Case) -> int:
+    """How much a case seems to be about a change: it is the control's own case, or of its capability or operation."""
+    mutant, document = live.mutant, case.document
+    index = re.match(r"/control_checkpoints/(\d+)", mutant.pointer)
+    controls = live.compiled.bundle.checkpoints
+    named = "" if index is None or int(index[1]) >= len(controls) else controls[int(index[1])].eval_case_id
+    request = document.get("request")
+    capability = request.get("capability") if isinstance(request, dict) else None
+    words = set(re.split(r"[^a-z0-9]+", mutant.id.lower()))
+    return (
+        8 * (case.id == named)
+        + 3 * (str(capability) in mutant.id)
+        + 3 * (f"/{document.get('operation')}" in mutant.id)
+        + len(words & set(case.id.split("_")))
+    )
 
 
 def _candidate(case: Case) -> Candidate:

@@ -70,7 +70,8 @@ def release_bundle(
     `version`: what `bundle.yaml` is expected to say. `against`: where the last release is, for the decision diff;
     by default its tarball in `out_dir`, else the commit that recorded it. `released_at`: RFC 3339.
 
-    Raises `ReleaseRefused` (`release_version_differs`, `release_version_not_above`, `release_cases_fail`, `release_change_differs`, `release_loosens`, `release_previous_missing`), and `BundleError`.
+    Raises `ReleaseRefused` (`release_version_differs`, `release_version_not_above`, `release_change_differs`,
+    `release_loosens`, `release_previous_missing`), and `BundleError` for stale Rego, changed content and failing cases.
     """
     ledger = load_ledger(compiled.bundle.folder)
     _require_new(compiled, ledger, version)

@@ -5,17 +5,23 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
+import yaml
 from cli_support import document, run
+
+from gate.pdp import publish
 
 pytestmark = pytest.mark.opa
 
@@ -73,11 +79,11 @@ def test_build_prints_where_the_tarball_is_and_is_reproducible(bundle: Path, tmp
     again = document(run("build", bundle, "-o", tmp_path / "two", "--output", "json"))
     answer = document(first)
     assert first.exit_code == 0
-    assert answer.keys() == {"path", "revision", "digest"}
+    assert answer.keys() == {"path", "revision", "digest", "provenance", "signed_by"}
     assert Path(answer["path"]).parent == tmp_path / "one"
     assert (answer["revision"], answer["digest"]) == (again["revision"], again["digest"])
     text = run("build", bundle, "-o", tmp_path / "one").stdout
-    assert text.splitlines() == [f"{name.ljust(8)}  {value}" for name, value in answer.items()]
+    assert text.splitlines() == [f"{name.ljust(10)}  {value or '-'}" for name, value in answer.items()]
 
 
 def test_build_of_stale_rego_builds_nothing(bundle: Path, tmp_path: Path) -> None:
@@ -108,13 +114,20 @@ def test_serve_until_signalled_is_ready_private_and_leaves_no_opa(
         assert token.stat().st_mode & 0o777 == 0o600
         ready = {
             "ready": True,
-            "expected": served.told["revision"],
+            "expected": [served.told["revision"]],
             "revision": served.told["revision"],
+            "last_error": None,
             "code": None,
             "hint": "",
         }
-        assert served.status("--tarball", tarball) == (0, ready)
-        assert served.status("--revision", served.told["revision"]) == (0, ready)
+        for expected in (("--tarball", tarball), ("--revision", served.told["revision"])):
+            code, found = served.status(*expected)
+            age, since = found.pop("age_seconds"), found.pop("activated_at")
+            assert (code, found) == (0, ready)
+            assert 0 <= age < 600
+            assert since.endswith("Z")
+        both = served.status("--revision", "other@1", "--revision", served.told["revision"])
+        assert (both[0], both[1]["expected"]) == (0, ["other@1", served.told["revision"]])
         code, other = served.status("--revision", "other@1")
         assert (code, other["ready"], other["code"]) == (1, False, "pdp_revision_unexpected")
         served.process.send_signal(number)
@@ -204,3 +217,165 @@ def test_token_file_that_holds_no_private_token_is_refused(
 def test_status_needs_one_expected_revision(tmp_path: Path, more: tuple[str, ...]) -> None:
     result = run("status", "--opa", "http://127.0.0.1:1", "--token-file", tmp_path / "t", *more)
     assert (result.exit_code, result.stdout) == (2, "")
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Path:
+    """Folder of two pairs, `release` and `other`."""
+    for name in ("release", "other"):
+        made = run("keys", "new", tmp_path / f"{name}.pem", "--type", "ecdsa", "--output", "json")
+        assert (made.exit_code, document(made)["key_id"]) == (0, name)
+    return tmp_path
+
+
+@pytest.fixture
+def signed(bundle: Path, keys: Path) -> Path:
+    built = run("build", bundle, "-o", keys / "signed", "--signing-key", keys / "release.pem", "--output", "json")
+    assert document(built)["signed_by"] == "release"
+    return Path(document(built)["path"])
+
+
+def _refusal(*args: str | Path) -> tuple[int, str, str]:
+    """Of a `gate serve` that must not come to serve: exit code, stdout and the code on stderr."""
+    command = [sys.executable, "-m", "gate.cli", "serve", *map(str, args)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return done.returncode, done.stdout, done.stderr.split(": ")[1] if ": " in done.stderr else done.stderr
+
+
+def test_serve_what_the_pinned_key_signed_over_tcp_with_diagnostics(signed: Path, keys: Path, bundle: Path) -> None:
+    bundle_id = yaml.safe_load((bundle / "bundle.yaml").read_text("utf-8"))["bundle"]["bundle_id"]
+    pinned = ("--verification-key", keys / "release.pub", "--min-version", f"{bundle_id}=0")
+    with _serve(signed, *pinned, "--diagnostics-port", "0") as served:
+        assert served.status("--tarball", signed)[0] == 0
+        assert requests.get(f"{served.told['diagnostics']}/health?bundles", timeout=10).status_code == 200
+        assert requests.get(f"{served.told['diagnostics']}/v1/data", timeout=10).status_code == 401
+        served.process.terminate()
+        served.process.wait(timeout=30)
+
+
+def test_serve_refuses_what_the_pinned_key_did_not_sign_or_is_too_old(
+    signed: Path, tarball: Path, keys: Path, bundle: Path
+) -> None:
+    bundle_id = yaml.safe_load((bundle / "bundle.yaml").read_text("utf-8"))["bundle"]["bundle_id"]
+    release = ("--verification-key", keys / "release.pub")
+    cut = keys / "cut.tar.gz"
+    cut.write_bytes(signed.read_bytes()[:-300])
+    assert [
+        _refusal(tarball, *release),
+        _refusal(signed, "--verification-key", keys / "other.pub"),
+        _refusal(cut, *release),
+        _refusal(signed, *release, "--min-version", f"{bundle_id}=99"),
+        _refusal(signed, "--verification-key", keys / "release.pem"),
+    ] == [
+        (1, "", "bundle_unsigned"),
+        (1, "", "bundle_signature_invalid"),
+        (1, "", "bundle_unreadable"),
+        (1, "", "bundle_rolled_back"),
+        (1, "", "verification_key_unfit"),
+    ]
+    Path(str(signed).replace(".tar.gz", ".provenance.json")).unlink()
+    assert _refusal(signed, *release) == (1, "", "provenance_missing")
+
+
+def test_serve_that_follows_a_folder_keeps_to_signed_bundles_and_says_what_it_refused(
+    bundle: Path, signed: Path, tarball: Path, keys: Path, short: Path
+) -> None:
+    folder = short / "published"
+    assert run("serve", "--watch", folder).exit_code == 2
+    pinned = ("--watch", folder, "--verification-key", keys / "release.pub")
+    assert _refusal(*pinned) == (1, "", "bundle_unreadable")
+    publish(tarball, folder)
+    assert _refusal(*pinned) == (1, "", "bundle_unsigned")
+    publish(signed, folder)
+    following = ("--watch", folder, "--poll", "1", "--verification-key", keys / "release.pub")
+    with _serve(*following, "--work-dir", short / "w", "--listen", f"unix:{short / 's' / 'o'}") as served:
+        again = run("build", bundle, "-o", keys / "plain", "--publish", folder)
+        assert again.exit_code == 0
+        for _ in range(400):
+            code, found = served.status("--tarball", signed)
+            if found["last_error"] is not None:
+                break
+            time.sleep(0.05)
+        assert (code, found["ready"], found["last_error"]) == (0, True, "bundle_unsigned")
+        time.sleep(2.5)
+        served.process.send_signal(signal.SIGINT)
+        _, err = served.process.communicate(timeout=30)
+    assert (served.process.returncode, err) == (0, "note: refused the next bundle: bundle_unsigned\n")
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        (),
+        ("x.tar.gz", "--watch", "d"),
+        ("--watch", "d"),
+        ("x.tar.gz", "--watch-token-file", "t"),
+        ("x.tar.gz", "--tls-cert", "c"),
+        ("x.tar.gz", "--min-version", "a"),
+        ("x.tar.gz", "--min-version", "a=1", "--min-version", "a=2"),
+        ("x.tar.gz", "--key-id", "k"),
+        ("x.tar.gz", "--prepare", "d"),
+        ("--watch", "https://x/b", "--verification-key", "k.pub", "--prepare", "d"),
+    ],
+)
+def test_serve_with_options_that_do_not_go_together_is_a_usage_error(args: tuple[str, ...], keys: Path) -> None:
+    given = [str(keys / "release.pub") if arg == "k.pub" else arg for arg in args]
+    result = run("serve", *given)
+    assert (result.exit_code, result.stdout) == (2, "")
+
+
+def test_build_and_release_of_a_new_bundle_and_of_changed_content(bundle: Path, tmp_path: Path) -> None:
+    out = ("-o", tmp_path / "dist", "--output", "json")
+    released = run("release", bundle, *out)
+    assert released.exit_code == 0, released.stderr
+    assert document(released)["decision_diff"] == "first"
+    assert document(run("build", bundle, *out))["revision"] == document(released)["revision"]
+    again = run("release", bundle, *out)
+    assert (again.exit_code, again.stdout, again.stderr.split(": ")[1]) == (3, "", "release_version_not_above")
+    policy = bundle / "policy.yaml"
+    policy.write_text(policy.read_text("utf-8").replace("run_start: allow", "run_start: deny"), "utf-8")
+    assert run("compile", bundle).exit_code == 0
+    changed = run("build", bundle, *out)
+    assert (changed.exit_code, changed.stdout) == (5, "")
+    assert changed.stderr.startswith(f"{policy}:1:1: released_content_changed: ")
+
+
+def test_bundles_whose_agents_overlap_are_not_linked(bundle: Path, tmp_path: Path) -> None:
+    other = Path(shutil.copytree(bundle, tmp_path / "other-bot"))
+    assert run("compile", other).exit_code == 0
+    result = run("build", bundle, other, "-o", tmp_path / "dist")
+    assert (result.exit_code, result.stdout) == (5, "")
+    assert "agent_governed_twice" in result.stderr
+    assert not (tmp_path / "dist").exists()
+
+
+def test_prepare_writes_all_that_another_opa_needs_and_starts_nothing(signed: Path, keys: Path) -> None:
+    folder = keys / "sidecar"
+    pinned = ("--verification-key", keys / "release.pub", "--listen", "tcp:8181", "--output", "json")
+    told = document(run("serve", signed, *pinned, "--prepare", folder))
+    assert sorted(p.name for p in folder.iterdir()) == [
+        "authz.rego",
+        "bundle.tar.gz",
+        "config.json",
+        "log.rego",
+        "settings.json",
+    ]
+    token = Path(told["token_file"])
+    assert (token, token.stat().st_mode & 0o777) == (keys / "sidecar.token", 0o600)
+    assert [p.name for p in folder.iterdir() if token.read_bytes().strip() in p.read_bytes()] == []
+    assert json.loads((folder / "config.json").read_bytes())["bundles"]["gate"] == {
+        "persist": False,
+        "resource": "file:///sidecar/bundle.tar.gz",
+        "signing": {"keyid": "release"},
+    }
+    assert {"--authentication", "--authorization", "/sidecar/config.json"} <= set(told["command"])
+    again = document(run("serve", signed, *pinned, "--prepare", folder))
+    assert again["revision"] == told["revision"]
+    assert run("serve", signed, *pinned[:2], "--prepare", folder).exit_code == 2
+    refused = run("serve", signed, "--verification-key", keys / "other.pub", "--listen", "tcp:1", "--prepare", folder)
+    assert (refused.exit_code, refused.stderr.split(": ")[1]) == (1, "bundle_signature_invalid")
+
+
+def test_serve_without_a_docker_engine_says_so(tarball: Path, short: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{short}/nobody.sock")
+    assert _refusal(tarball, "--docker", "--work-dir", short / "w") == (1, "", "docker_unavailable")

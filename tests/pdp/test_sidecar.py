@@ -276,9 +276,9 @@ def test_start_says_so_when_the_bundle_does_not_load(
         tarball,
         {"/.manifest": b'{"revision":"r","roots":["gate"]}', "/gate/main.rego": b"package gate\nx :="},
     )
-    with pytest.raises(ToolchainError, match="was not ready with the bundle") as caught:
-        Sidecar.start(tarball=tarball, opa=opa_binary, listen="tcp", work_dir=tmp_path / "work", startup_timeout_s=1.5)
-    assert caught.value.code == "sidecar_not_ready"
+    with pytest.raises(ToolchainError, match=r"^opa refused the bundle$") as caught:
+        Sidecar.start(tarball=tarball, opa=opa_binary, listen="tcp", work_dir=tmp_path / "work")
+    assert caught.value.code == "bundle_error"
 
 
 def test_start_refuses_a_folder_open_to_others(tarball: Path, opa_binary: Path, tmp_path: Path) -> None:

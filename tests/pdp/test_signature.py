@@ -135,7 +135,7 @@ def _by_opa_alone(tarball: Path, key: VerificationKey, opa_binary: Path, place: 
                 assert (status.revision, client.ready()) == (None, False)
                 with pytest.raises(PdpError) as caught:
                     client.facts("governed")
-                assert caught.value.code == "pdp_unauthorized"
+                assert caught.value.code == "pdp_not_ready"
                 return status.error
             process.wait(0.05)
         return "served"
@@ -192,3 +192,9 @@ def test_sidecar_with_a_minimum_above_the_bundle_does_not_start(
         )
     assert caught.value.code == "bundle_rolled_back"
     assert not (tmp_path / "w").exists()
+
+
+def test_signed_bundle_is_not_served_unchecked(tarball: Path, opa_binary: Path, tmp_path: Path) -> None:
+    with pytest.raises(ToolchainError) as caught:
+        Sidecar.start(tarball=tarball, opa=opa_binary, listen=tmp_path / "s" / "o", work_dir=tmp_path / "w")
+    assert caught.value.code == "verification_key_missing"

@@ -117,7 +117,7 @@ def test_older_release_below_the_minimum_is_answered_about_by_nobody(world: Worl
     client = world.sidecar.client(expected_revisions=("sample@1.0", "sample@2.0"), timeout_ms=10_000)
     publish(world.bundles["1.0"], world.folder)
     world.wait_for(lambda: world.serves("sample@1.0"))
-    assert outcome(client, ask("search_docs")) == "pdp_unauthorized"
+    assert outcome(client, ask("search_docs")) == "pdp_revision_refused"
     assert not client.ready()
     publish(world.bundles["2.0"], world.folder)
     world.wait_for(lambda: world.serves("sample@2.0"))

@@ -1,0 +1,156 @@
+"""One trace followed through everything that was kept of it: decisions, rules, contracts, approvals, effects, release.
+
+Reads the trace, the store, the bundle and its ledger; changes none and guesses nothing. Where two of them do not fit,
+it says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gate.compiler import Compiled, assemble
+from gate.documents import schema, strict_validator
+from gate.documents.releases import Ledger, Release, load_ledger
+from gate.errors import InputError
+from gate.records import ApprovalRecord, ChainState, EffectRecord, RunRecord, Store
+from gate.release.origins import Origin, Origins
+
+_MAX_LINE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One event of the trace."""
+
+    at_ms: int
+    event_type: str
+    payload: Mapping[str, Any]
+    reasons: tuple[tuple[str, tuple[Origin, ...]], ...]
+    """Each reason code with the rules that raise it; no rules when the bundle does not know the code."""
+    release: Release | None
+    """The ledger's entry of the revision that decided."""
+    same_revision: bool
+    """Whether the bundle at hand is the one that decided, so that the lines are those of then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Followed:
+    """Everything that is known of one trace."""
+
+    trace_id: str
+    steps: tuple[Step, ...]
+    runs: tuple[RunRecord, ...]
+    chains: tuple[ChainState, ...]
+    """The hash chain of each run, walked now."""
+    approvals: tuple[ApprovalRecord, ...]
+    contracts: Mapping[str, tuple[str, int]]
+    """File and line of each contract that one of the approvals is under."""
+    effects: tuple[EffectRecord, ...]
+
+    @property
+    def found(self) -> bool:
+        """Whether anything at all is known."""
+        return bool(self.steps or self.runs or self.approvals)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What does not fit together."""
+        said = [f"the events of run `{c.run_id}` are not what was written" for c in self.chains if not c.sound]
+        deciding = [step for step in self.steps if step.payload.get("revision")]
+        if any(not step.same_revision for step in deciding):
+            said.append("another revision decided than the bundle at hand; its lines may have moved")
+        if any(step.release is None for step in deciding):
+            said.append("a revision that decided is not in the ledger")
+        return tuple(said)
+
+
+def follow(
+    trace_id: str, *, compiled: Compiled, trace: Path | None, store: Store | None, tenant_id: str | None
+) -> Followed:
+    """Follows `trace_id` through the JSONL file `trace` and the records of `tenant_id` in `store`, as far as given.
+
+    Raises `InputError` for a trace that is none, `StoreError`, `BundleError`.
+    """
+    steps = () if trace is None else tuple(_steps(trace_id, trace, compiled))
+    runs: tuple[RunRecord, ...] = ()
+    approvals: tuple[ApprovalRecord, ...] = ()
+    effects: tuple[EffectRecord, ...] = ()
+    chains: tuple[ChainState, ...] = ()
+    if store is not None and tenant_id is not None:
+        runs = tuple(store.runs_of_trace(tenant_id, trace_id))
+        ids = {run.run_id for run in runs}
+        approvals = tuple(a for a in store.approvals(tenant_id) if a.run_id in ids or a.trace_id == trace_id)
+        effects = tuple(e for e in store.effects(tenant_id) if e.run_id in ids)
+        chains = tuple(chain for run in runs for chain in store.inspect_chains(tenant_id, run.run_id))
+    return Followed(
+        trace_id=trace_id,
+        steps=steps,
+        runs=runs,
+        chains=chains,
+        approvals=approvals,
+        contracts=_contracts(compiled, {a.contract_id for a in approvals}),
+        effects=effects,
+    )
+
+
+def _contracts(compiled: Compiled, wanted: set[str]) -> dict[str, tuple[str, int]]:
+    document = compiled.bundle.documents.get("approvals.yaml")
+    return {
+        contract.contract_id: (document.file, document.position(f"/approval_contracts/{index}")[0])
+        for index, contract in enumerate(compiled.bundle.contracts)
+        if document is not None and contract.contract_id in wanted
+    }
+
+
+def _steps(trace_id: str, trace: Path, compiled: Compiled) -> Iterator[Step]:
+    origins, ledger = Origins(compiled), load_ledger(compiled.bundle.folder)
+    revision = assemble([compiled]).revision
+    for event in _events(trace):
+        if event["trace_id"] == trace_id:
+            yield _step(event, origins, ledger, revision)
+
+
+def _step(event: Mapping[str, Any], origins: Origins, ledger: Ledger, revision: str) -> Step:
+    payload = event["payload"]
+    capability = payload.get("capability")
+    reasons = payload.get("reasons")
+    codes = [code for code in reasons if isinstance(code, str)] if isinstance(reasons, list) else []
+    decided = payload.get("revision")
+    return Step(
+        at_ms=event["at_ms"],
+        event_type=event["event_type"],
+        payload=payload,
+        reasons=tuple((code, origins.of(code, capability if isinstance(capability, str) else None)) for code in codes),
+        release=next((r for r in ledger.releases if r.revision == decided), None),
+        same_revision=decided == revision,
+    )
+
+
+def _events(trace: Path) -> Iterator[Mapping[str, Any]]:
+    validator = strict_validator(schema("trace-event"))
+    try:
+        with trace.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                event = _parsed(line)
+                if event is None or next(validator.iter_errors(event), None) is not None:
+                    raise InputError(
+                        f"`{trace}` line {number} is not a trace event",
+                        code="trace_unreadable",
+                        hint="give the file that the gate writes its trace to",
+                    )
+                yield event
+    except OSError as exc:
+        raise InputError(f"`{trace}` cannot be read", code="trace_unreadable") from exc
+
+
+def _parsed(line: bytes) -> Any:
+    if len(line) > _MAX_LINE_BYTES:
+        return None
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
