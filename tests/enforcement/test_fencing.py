@@ -6,14 +6,16 @@ import multiprocessing
 import os
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from desk_support import REASON, TENANT, Desk, desk_copy, desk_point, refund_of
+from desk_support import CALL_KEY, CALL_KEYS, REASON, TENANT, Desk, desk_copy, desk_point, refund_of
 from enforcement_support import error_code
 
 from gate.enforcement import EffectNotStarted
+from gate.enforcement.call_token import issue, read
 from gate.evidence import Run
 
 SPAWN = multiprocessing.get_context("spawn")
@@ -29,17 +31,24 @@ def claim_and_sleep(bundle: str, url: str, run: Run, told: Any) -> None:
         options = {"idempotency_key": "key-1", "reason": REASON}
         with desk.gate.tool_call(run, "issue_refund", arguments, **options) as call:
             token = call.token
-            told.put("claimed")
+            # A pipe: what is sent is on its way before the process is stopped, which a queue's thread does not promise.
+            told.send("claimed")
             os.kill(os.getpid(), signal.SIGSTOP)
-            codes["dispatch"] = error_code(
-                lambda: desk.gate.verify_call(token, tenant_id=TENANT, capability="issue_refund", arguments=arguments)
-            )
-            if codes["dispatch"]:
+            said = read(token, CALL_KEYS)
+            # Even a token that says it is still good does not help: the claim is another's by now.
+            longer = issue(replace(said, expires_at_ms=said.expires_at_ms + 3_600_000), CALL_KEY)
+            for name, text in (("dispatch", token), ("longer", longer)):
+                codes[name] = error_code(
+                    lambda text=text: desk.gate.verify_call(
+                        text, tenant_id=TENANT, capability="issue_refund", arguments=arguments
+                    )
+                )
+            if "" not in codes.values():
                 raise EffectNotStarted("the tool refused")
             call.complete({"refund": "from the grave"})
 
     codes["settle"] = error_code(work)
-    told.put(codes)
+    told.send(codes)
     desk.store.close()
 
 
@@ -49,10 +58,11 @@ def test_worker_that_wakes_after_its_effect_was_reconciled_neither_starts_nor_se
 ) -> None:
     bundle = desk_copy(repo, tmp_path, ("capabilities.yaml", "timeout_seconds: 10", "timeout_seconds: 1"))
     url = f"sqlite:///{tmp_path / 'records.sqlite'}"
-    desk, told = Desk.open(desk_point(bundle), url), SPAWN.Queue()
-    worker = SPAWN.Process(target=claim_and_sleep, args=(str(bundle), url, desk.run, told))
+    desk, (told, telling) = Desk.open(desk_point(bundle), url), SPAWN.Pipe(duplex=False)
+    worker = SPAWN.Process(target=claim_and_sleep, args=(str(bundle), url, desk.run, telling))
     worker.start()
-    assert told.get(timeout=120) == "claimed"
+    assert told.poll(120)
+    assert told.recv() == "claimed"
     (effect,) = desk.store.effects(TENANT)
     # While the lease lasts nobody may say what became of it, and at no age does it become a go by itself.
     assert desk.refund(2500, "ch-1", key="key-1")[0] == "blocked_on_reconciliation"
@@ -63,9 +73,10 @@ def test_worker_that_wakes_after_its_effect_was_reconciled_neither_starts_nor_se
         effect, outcome=outcome, evidence_ref="billing:search", reconciled_by="ops", owner_fenced=True
     )
     os.kill(worker.pid or 0, signal.SIGCONT)
-    codes = told.get(timeout=60)
+    assert told.poll(60)
+    codes = told.recv()
     worker.join(30)
-    assert codes == {"dispatch": "claim_fenced", "settle": "side_effect_unknown"}
+    assert codes == {"dispatch": "call_token_expired", "longer": "claim_fenced", "settle": "side_effect_unknown"}
     (settled,) = desk.store.effects(TENANT)
     expected = "side_effect_committed" if outcome == "committed" else "failed_before_effect"
     assert (str(settled.status), settled.receipt, settled.late_receipt) == (expected, None, None)

@@ -145,7 +145,7 @@ def test_call_through_the_executor_is_paid_once(desk: Desk, service: Service) ->
     assert service.paid == [refund_of(2500, "ch-1")]
     kinds = [event.event_type for event in desk.store.events(TENANT, desk.run.run_id)]
     assert kinds == ["run_created", "effect_claimed", "effect_dispatched", "effect_settled"]
-    assert desk.store.verify_run(TENANT, desk.run.run_id) == 4
+    assert [(c.events, c.sound) for c in desk.store.inspect_chains(TENANT, desk.run.run_id)] == [(4, True)]
 
 
 def test_direct_call_is_refused(service: Service) -> None:
