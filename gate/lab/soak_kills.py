@@ -17,7 +17,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import gate
 from gate.decision import ActionBlocked
 from gate.enforcement import AlreadyCommitted, Gate
 from gate.errors import GateError
@@ -27,7 +26,7 @@ from gate.pdp import DecisionPoint
 from gate.records import EffectStatus, Store
 
 _TENANT = "soak-kills"
-_STEPS = tuple(str(Path(gate.__file__).parent / room) for room in ("enforcement", "evidence", "records", "lab"))
+_STEPS = tuple(str(Path(__file__).parent.parent / room) for room in ("enforcement", "evidence", "records", "lab"))
 _UNRESOLVED = (EffectStatus.IN_FLIGHT, EffectStatus.UNKNOWN)
 
 
