@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from gate.cli import cli
 from gate.compiler import compile_bundle
 from gate.lab.demo import decision_point
 from gate.lab.postgres_server import PostgresServer
@@ -55,6 +58,23 @@ def test_faults_of_a_server_refuse_with_a_code_and_lose_nothing(tmp_path: Path) 
     assert (crossed.attempts, crossed.audit.lost) == (1, 0)
     assert (exhausted.refusals.keys() >= {"store_busy"}, exhausted.audit.lost) == (True, 0)
     assert (killed.succeeded > 0, killed.refusals != {}, killed.audit.lost) == (True, True, 0)
+
+
+def test_command_prints_one_document_and_what_was_lost(repo: Path) -> None:
+    options = [
+        "--bundle",
+        str(repo / "bundles" / "refund-desk"),
+        "--database",
+        "sqlite",
+        "--rounds",
+        "0",
+        "--kills",
+        "0",
+    ]
+    done = CliRunner().invoke(cli, ["lab", "soak", *options, "--output", "json"])
+    document = json.loads(done.stdout)
+    assert (done.exit_code, document["lost"]) == (0, 0)
+    assert [(part["database"], part["what"]) for part in document["parts"]] == [("sqlite", "disk full")]
 
 
 def test_audit_counts_what_is_wrong(url: str, tmp_path: Path) -> None:
