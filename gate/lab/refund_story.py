@@ -111,9 +111,10 @@ def stage(bundle: Path, engine: str) -> Iterator[Story]:
 
 
 def _copy_with_throwaway_keys(bundle: Path, root: Path) -> tuple[Compiled, dict[str, ReviewerKey]]:
+    # Before anything is copied: what is wrong with the bundle is told where it is.
+    reviewers = compile_bundle(bundle).bundle.reviewers
     copy = root / bundle.resolve().name
     shutil.copytree(bundle, copy)
-    reviewers = compile_bundle(copy).bundle.reviewers
     made = {r.id: (r.keys[0].key_id, *generate_key()) for r in reviewers if r.keys}
     if not {"support_reviewer", "manager"} <= {role for r in reviewers for role in r.roles} or len(made) != len(
         reviewers

@@ -69,3 +69,9 @@ def test_bundle_without_the_reviewers_of_the_story_is_refused(repo: Path) -> Non
     with pytest.raises(InputError) as raised, stage(repo / "bundles" / "support-triage", "embedded"):
         pass
     assert raised.value.code == "demo_bundle_unfit"
+
+
+def test_bundle_that_is_not_there_is_an_error_and_no_traceback(tmp_path: Path) -> None:
+    done = CliRunner().invoke(cli, ["lab", "refund-story", "--bundle", str(tmp_path / "nowhere")])
+    assert (done.exit_code, done.stdout) == (5, "")
+    assert "nowhere" in done.stderr
