@@ -58,9 +58,9 @@ contracts["notify_customers"] := {
 	"quorum": 1,
 	"request_fields": ["trace_id", "session_id", "idempotency_key", "requested_by", "reason", "tool_arguments_redacted"],
 	"allowed_decisions": ["approved", "rejected"],
-	"runtime_controls": {"pause_allowed": true, "max_wait_seconds": 900, "on_expiry": "request_again", "escalation": {"role": "incident-commander", "after_ms": 900000}},
+	"runtime_controls": {"pause_allowed": true, "max_wait_seconds": 3600, "on_expiry": "request_again", "escalation": {"role": "incident-commander", "after_ms": 900000}},
 	"on_reject": "continue_without",
 	"audit_fields": ["approval_id", "contract_id", "action_digest", "status", "requested_by", "reviewers", "delegated_scope"],
 	"standing": {"max_uses": 3, "valid_seconds": 3600, "scope": "session", "free_arguments": ["/message"]},
-	"contract_digest": "sha256:e8b020aefce9b451fd9d17a43e8c479624067543c76d52e9dea4aabdc88bd2da",
+	"contract_digest": "sha256:26dec8f1fc7ea3bcb384dfc2357722843eaa9d1bfb0e69cf8e936fd61e1e3bb8",
 }
