@@ -15,7 +15,8 @@ OPA     := .tools/opa
 # Tests run without network where the kernel allows; loopback stays.
 OFFLINE := $(shell unshare -rn true 2>/dev/null && echo unshare -rn)
 
-.PHONY: help setup opa services demo test check lint types rego shape compile bundle release diff mutate serve bench clean format
+.PHONY: help setup opa services demo test check lint types rego shape compile bundle release diff mutate serve bench \
+  soak clean format
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -107,6 +108,11 @@ test: check ## check, then every suite: unit, Rego, golden cases, real OPA over 
 
 bench: $(OPA) $(VENV)/.installed ## ratios against raw OPA and growth with the number of capabilities
 	@$(VENV)/bin/gate bench
+	@$(PY) -m gate.lab.bench_records
+
+soak: $(OPA) $(VENV)/.installed ## claim, kill and break under load on both databases, and count what was lost
+	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[embedded,postgres]'
+	@$(VENV)/bin/gate lab soak
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) .tools dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

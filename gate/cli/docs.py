@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from gate.cli.options import PATH, option, output_option
-from gate.cli.rendering import cell, emit_json, visible
+from gate.cli.rendering import cell, emit_json
 from gate.compiler import compile_bundle
+from gate.documents import visible
 from gate.documents.releases import load_ledger
 from gate.errors import EXIT_DENIED, GateError
 from gate.release.docs import checklist, page_of

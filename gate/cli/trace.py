@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from gate.cli.options import PATH, StoreOptions, option, output_option
-from gate.cli.rendering import cell, emit_json, note, timestamp, visible
+from gate.cli.rendering import cell, emit_json, note, timestamp
 from gate.cli.sources import opened_store
 from gate.compiler import compile_bundle
+from gate.documents import visible
 from gate.errors import EXIT_DENIED
 from gate.release.following import Followed, Step, follow
 from gate.release.origins import Origin

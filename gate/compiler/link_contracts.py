@@ -102,12 +102,11 @@ def _escalation(document: Document, here: Here, contract: ApprovalContract) -> I
     if terms is None:
         return
     place = pointer(*here, "runtime_controls", "escalation")
-    life = contract.max_wait_seconds if contract.standing is None else contract.standing.valid_seconds
-    if terms.after_ms >= life * 1000:
+    if terms.after_ms >= contract.max_wait_seconds * 1000:
         yield document.problem(
             place,
             "escalation_never",
-            f"a request lives {life} s and would be escalated after {terms.after_ms // 1000} s",
+            f"a request lives {contract.max_wait_seconds} s and would be escalated after {terms.after_ms // 1000} s",
             f"see {at(document, 'approvals', 'escalation_sla_minutes')}",
         )
     if terms.role in contract.required_reviewers:

@@ -57,7 +57,7 @@ def _routing(bundle: Bundle, document: Document, controls: RuntimeControls) -> I
     routing = controls.routing
     if routing is None or routing.approval_delegate is None:
         return
-    if not _accepts_delegates(routing):
+    if not _accepts_delegates(routing) and not any(contract.delegation for contract in bundle.contracts):
         message = "`approval_delegate` has no effect, because `approval_mode` accepts no delegate"
         yield _idle(document, "routing", "approval_delegate", message, "set approval_mode to human_or_delegate")
     if not any(routing.approval_delegate in reviewer.roles for reviewer in bundle.reviewers):

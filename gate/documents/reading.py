@@ -138,7 +138,8 @@ def _undefaulted(
             key=True,
         )
         for name, stated, at, default in wanted
-        if name not in stated
+        # A standing approval says itself how long it lives.
+        if name not in stated and not (name == "max_wait_seconds" and "standing" in entry)
     ]
     if entry["runtime_controls"].get("escalation", "none") != "none":
         problems.append(
@@ -156,7 +157,7 @@ def _contract(entry: dict[str, Any], defaults: governance.ApprovalPolicy | None)
     runtime = entry["runtime_controls"]
     role, wait = (None, None) if defaults is None else (defaults.default_reviewer, defaults.max_wait_seconds)
     roles, all_roles = tuple(entry.get("required_reviewers", (role,))), entry.get("all_roles", False)
-    withdrawal = entry.get("withdrawal", {})
+    withdrawal, standing = entry.get("withdrawal", {}), _standing(entry.get("standing"))
     return ApprovalContract(
         contract_id=entry["contract_id"],
         capability=entry["capability"],
@@ -168,7 +169,7 @@ def _contract(entry: dict[str, Any], defaults: governance.ApprovalPolicy | None)
         request_fields=tuple(entry["request_fields"]),
         allowed_decisions=tuple(entry["allowed_decisions"]),
         pause_allowed=runtime["pause_allowed"],
-        max_wait_seconds=runtime.get("max_wait_seconds", wait),
+        max_wait_seconds=runtime.get("max_wait_seconds", wait) if standing is None else standing.valid_seconds,
         on_expiry=runtime["on_expiry"],
         on_reject=entry["on_reject"],
         audit_fields=tuple(entry.get("audit_fields", ())),
@@ -178,7 +179,7 @@ def _contract(entry: dict[str, Any], defaults: governance.ApprovalPolicy | None)
         requester_may_cancel=withdrawal.get("requester_may_cancel", False),
         while_pending=runtime.get("while_pending", "keep_running"),
         escalation=_escalation(runtime.get("escalation", "none"), defaults),
-        standing=_standing(entry.get("standing")),
+        standing=standing,
     )
 
 

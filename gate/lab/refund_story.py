@@ -111,9 +111,10 @@ def stage(bundle: Path, engine: str) -> Iterator[Story]:
 
 
 def _copy_with_throwaway_keys(bundle: Path, root: Path) -> tuple[Compiled, dict[str, ReviewerKey]]:
+    # Before anything is copied: what is wrong with the bundle is told where it is.
+    reviewers = compile_bundle(bundle).bundle.reviewers
     copy = root / bundle.resolve().name
     shutil.copytree(bundle, copy)
-    reviewers = compile_bundle(copy).bundle.reviewers
     made = {r.id: (r.keys[0].key_id, *generate_key()) for r in reviewers if r.keys}
     if not {"support_reviewer", "manager"} <= {role for r in reviewers for role in r.roles} or len(made) != len(
         reviewers
@@ -160,7 +161,7 @@ class Story:
 
     def unreviewed(self) -> int:
         """How many payments of more than 25.00 no consumed approval stands for: none, or the desk is open."""
-        wanted = sum(payment["amount_minor"] > _UNREVIEWED_UP_TO for payment in self.service.payments)
+        wanted = len([p for p in self.service.payments if p["amount_minor"] > _UNREVIEWED_UP_TO])
         return max(0, wanted - sum(str(a.status) == "consumed" for a in self.store.approvals(TENANT)))
 
     def _start(self, session: str) -> Run:
@@ -215,13 +216,13 @@ class Story:
         try:
             # All that a model has to show after the compaction is what it remembers.
             self.service.pay(self.conversation.messages[0], _REFUND, arguments)
-            verdict, reasons = "paid", ()
+            verdict, reasons = "paid", list[str]()
         except CallRefused as exc:
-            verdict, reasons = "refused by the tool", (exc.code,)
+            verdict, reasons = "refused by the tool", [exc.code]
         return Step(
             title=title,
             verdict=verdict,
-            reasons=reasons,
+            reasons=tuple(reasons),
             paid=len(self.service.payments) > paid,
             ledger_unchanged=self._ledger() == before,
         )

@@ -85,8 +85,14 @@ def take(tx: Connection, wanted: Dispatch, key: EffectKey) -> EffectRecord:
     )
     if taken is None:
         raise _replayed()
-    fields = {**key.event_fields(), "action_digest": wanted.action_digest, "fencing": wanted.fencing}
-    run.append("effect_dispatched", {**fields, "dispatched_by": wanted.dispatched_by})
+    fields = {
+        **key.event_fields(),
+        "action_digest": wanted.action_digest,
+        "fencing": wanted.fencing,
+        "status": EffectStatus.IN_FLIGHT.value,
+        "dispatched_by": wanted.dispatched_by,
+    }
+    run.append("effect_dispatched", fields)
     return effects.record(row)
 
 

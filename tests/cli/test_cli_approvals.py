@@ -139,6 +139,8 @@ def test_show_as_json_has_everything_a_reviewer_signs_for(world: World) -> None:
             "/subject": {"value": "Opening hours"},
         },
         "expired": False,
+        "escalated_at": None,
+        "standing": None,
         "version": 1,
         "votes": [],
     }
@@ -155,7 +157,8 @@ def test_show_hides_nothing_that_the_agent_put_into_a_value(world: World) -> Non
     assert '  /subject  "ok\\"\\u202e\\u200b\\u001b[2J\\nstatus  approved\\u0020\\u0020\\u0020\\u2066x"' in lines
     answer = run("approvals", "show", approval, *world.records, "--output", "json")
     assert answer.stdout.isascii()
-    assert document(answer)["arguments"]["/subject"] == {"value": title}
+    shown = 'ok"\\u202e\\u200b\\u001b[2J\\u000astatus  approved   \\u2066x'
+    assert document(answer)["arguments"]["/subject"] == {"value": title, "shown": shown}
 
 
 def test_show_value_that_looks_like_a_digest_is_told_from_one(world: World) -> None:

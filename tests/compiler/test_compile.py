@@ -290,7 +290,8 @@ def test_text_anywhere_in_a_bundle_is_refused_with_a_position_or_stays_text(
             modules += (folder / "rego").glob("*.rego")
     assert tried > 150
     assert [p for p in refusals if p.line < 1 or p.column < 1 or Path(p.file).name not in DOCUMENTS] == []
-    assert {("reviewers.yaml", ("reviewers", 0, "human"))} <= set(survivors.values())
+    described = ("capabilities", "search_docs", "arguments", "properties", "query", "description")
+    assert {("capabilities.yaml", described)} <= set(survivors.values())
     sound = compiled(tmp_path / "sound" / "triage-sound")
     write(sound)
     modules += (tmp_path / "sound" / "triage-sound" / "rego").glob("*.rego")

@@ -41,6 +41,17 @@ PEOPLE = {
 KEYS = {name: generate_key() for name in PEOPLE}
 UNLISTED = generate_key()
 
+_DEFAULTS = "approvals:\n  default_reviewer: viewer\n  escalation_sla_minutes: 1\n"
+_STANDING = (
+    (
+        "approvals.yaml",
+        "on_reject: stop_run",
+        "on_reject: stop_run\n    standing: {max_uses: 2, valid_seconds: 600, scope: session}",
+    ),
+    ("approvals.yaml", "      max_wait_seconds: 1800\n", ""),
+)
+_ANY_TITLE = ("approvals.yaml", "scope: session", "scope: session, free_arguments: [/title]")
+
 VARIANTS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "plain": (),
     "quorum2": (("approvals.yaml", "required_reviewers: [manager]", "required_reviewers: [manager]\n    quorum: 2"),),
@@ -53,11 +64,48 @@ VARIANTS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "goes_on": (("approvals.yaml", "on_reject: stop_run", "on_reject: continue_without"),),
     "next_version": tuple((file, "2026.04.07", "2026.04.08") for file in ("bundle.yaml", "approvals.yaml")),
     "controlled": (("bundle.yaml", "- reviewers.yaml", "- reviewers.yaml\n    - checkpoints.yaml"),),
+    "short": (("approvals.yaml", "max_wait_seconds: 1800", "max_wait_seconds: 1"),),
+    "each_role": (
+        (
+            "approvals.yaml",
+            "required_reviewers: [manager]",
+            "required_reviewers: [manager, viewer]\n    all_roles: true",
+        ),
+    ),
+    "requester_cancels": (
+        ("approvals.yaml", "on_reject: stop_run", "on_reject: stop_run\n    withdrawal: {requester_may_cancel: true}"),
+    ),
+    "pausing": (
+        ("approvals.yaml", "on_expiry: cancel_run", "on_expiry: request_again\n      while_pending: pause_run"),
+        ("approvals.yaml", "on_reject: stop_run", "on_reject: continue_without"),
+    ),
+    "escalating": (
+        ("approvals.yaml", "approval_contracts:", _DEFAULTS + "approval_contracts:"),
+        ("approvals.yaml", "on_expiry: cancel_run", "on_expiry: cancel_run\n      escalation: default_reviewer"),
+    ),
+    "delegating": (
+        ("bundle.yaml", "- reviewers.yaml", "- reviewers.yaml\n    - runtime-controls.yaml"),
+        ("approvals.yaml", "on_reject: stop_run", "on_reject: stop_run\n    delegation: true"),
+    ),
+    "standing": (("approvals.yaml", "on_expiry: cancel_run", "on_expiry: request_again"), *_STANDING, _ANY_TITLE),
+    "standing_exact": (("approvals.yaml", "on_expiry: cancel_run", "on_expiry: request_again"), *_STANDING),
+    "standing_everywhere": (
+        ("approvals.yaml", "on_expiry: cancel_run", "on_expiry: request_again"),
+        *_STANDING,
+        _ANY_TITLE,
+        ("approvals.yaml", "scope: session", "scope: principal"),
+    ),
     "no_memory": (("policy.yaml", "memory_write: allow", "memory_write: deny"),),
 }
 """What each variant changes in the governed YAML: file, text, new text."""
 
 ADDED: Mapping[str, Mapping[str, str]] = {
+    "delegating": {
+        "runtime-controls.yaml": """\
+runtime_controls:
+  routing: {approval_mode: human_only, approval_delegate: viewer}
+"""
+    },
     "controlled": {
         "checkpoints.yaml": """\
 control_checkpoints:
@@ -79,7 +127,7 @@ control_checkpoints:
     eval_case_id: some_case
     audit_fields: [predicate_result]
 """
-    }
+    },
 }
 """Documents that a variant adds."""
 

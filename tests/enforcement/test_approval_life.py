@@ -115,7 +115,7 @@ def test_approved_but_expired_approval_is_not_used_though_the_gates_clock_is_slo
     approval = world.ask()
     assert world.hand_in(approval, vote_on(approval)).verdict == "approved"
     wait_for_expiry(world, approval)
-    clock.ahead = -1000
+    clock.ahead = -1900
 
     outcome = world.attempt()
 

@@ -140,12 +140,14 @@ def test_document_of_a_call_says_what_the_records_say(builder: EvidenceBuilder) 
             "rejection": {"approval_id": None, "intent_digest": None},
             "side_effect": {"status": "not_started", "business_key": action.business_key},
             "idempotency": {"idempotency_key": None, "action_digest": None},
+            "counters": [],
         },
         "evidence": {"arguments": {"valid": True, "schema_digest": digest("schema"), "identified": True}},
         "digests": {
             "action_digest": action.action_digest,
             "intent_digest": action.intent_digest,
             "arguments": action.arguments_digest,
+            "standing_digest": None,
             "tool_definition": None,
         },
     }

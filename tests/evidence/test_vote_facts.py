@@ -77,4 +77,4 @@ def test_vote_facts_without_reviewers_verify_nothing() -> None:
 
 
 def test_approval_facts_of_no_approval_are_null() -> None:
-    assert approval_facts(None, REVIEWERS) is None
+    assert approval_facts(None, REVIEWERS, []) is None

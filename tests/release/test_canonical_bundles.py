@@ -19,7 +19,7 @@ from gate.documents import Case, ControlCheckpoint, load_cases
 from gate.pdp import EmbeddedDecisionPoint
 from gate.release import case_document, run_cases
 
-SHIPPED = ("support-triage", "knowledge-assistant", "incident-coordination")
+SHIPPED = ("support-triage", "knowledge-assistant", "incident-coordination", "refund-desk")
 SPECIFIED = ("knowledge-assistant", "incident-coordination")
 AT_LEAST = 25
 

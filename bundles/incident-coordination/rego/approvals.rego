@@ -19,7 +19,8 @@ contracts["run_remediation"] := {
 	"runtime_controls": {"pause_allowed": true, "max_wait_seconds": 900, "on_expiry": "cancel_run"},
 	"on_reject": "stop_run",
 	"audit_fields": ["approval_id", "contract_id", "action_digest", "status", "requested_by", "reviewers", "delegated_scope"],
-	"contract_digest": "sha256:b5d794fb3e67ac41ac58bf9e536d9b8ab127967d6dc0fc9dfd76a6bf65eecfe9",
+	"role_sets": [["incident-commander"], ["service-owner"], ["incident-commander", "service-owner"]],
+	"contract_digest": "sha256:8b52a1f332750bfc75f1ac25c286e89432e38ae461defbf16a75ce5f9118736a",
 }
 
 # METADATA
@@ -36,10 +37,11 @@ contracts["hand_over_incident"] := {
 	"quorum": 1,
 	"request_fields": ["trace_id", "session_id", "idempotency_key", "requested_by", "reason", "tool_arguments_redacted"],
 	"allowed_decisions": ["approved", "rejected"],
-	"runtime_controls": {"pause_allowed": true, "max_wait_seconds": 900, "on_expiry": "request_again"},
+	"runtime_controls": {"pause_allowed": true, "max_wait_seconds": 900, "on_expiry": "request_again", "while_pending": "pause_run"},
 	"on_reject": "continue_without",
 	"audit_fields": ["approval_id", "contract_id", "action_digest", "status", "requested_by", "reviewers", "delegated_scope"],
-	"contract_digest": "sha256:17889eb66c1f7abb1195a6345346bb120658c7194599616bd02dc750875ea3b9",
+	"delegation": true,
+	"contract_digest": "sha256:3f48c0697db90857247c45c4b21bf24c6fc4f78c37bc9f32c1e5b5050cbbbdd4",
 }
 
 # METADATA
@@ -56,8 +58,9 @@ contracts["notify_customers"] := {
 	"quorum": 1,
 	"request_fields": ["trace_id", "session_id", "idempotency_key", "requested_by", "reason", "tool_arguments_redacted"],
 	"allowed_decisions": ["approved", "rejected"],
-	"runtime_controls": {"pause_allowed": true, "max_wait_seconds": 1800, "on_expiry": "request_again"},
+	"runtime_controls": {"pause_allowed": true, "max_wait_seconds": 3600, "on_expiry": "request_again", "escalation": {"role": "incident-commander", "after_ms": 900000}},
 	"on_reject": "continue_without",
 	"audit_fields": ["approval_id", "contract_id", "action_digest", "status", "requested_by", "reviewers", "delegated_scope"],
-	"contract_digest": "sha256:05fb161e1601301f5f573cfc97354b5f09b15204361229ff4bc08be4a9ef6696",
+	"standing": {"max_uses": 3, "valid_seconds": 3600, "scope": "session", "free_arguments": ["/message"]},
+	"contract_digest": "sha256:26dec8f1fc7ea3bcb384dfc2357722843eaa9d1bfb0e69cf8e936fd61e1e3bb8",
 }

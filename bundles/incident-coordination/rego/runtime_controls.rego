@@ -9,6 +9,12 @@ package gate.bundles.incident_coordination
 routing_controls["approval_mode"] := "human_only"
 
 # METADATA
+# title: "routing.approval_delegate"
+# custom:
+#   source: "runtime-controls.yaml#/runtime_controls/routing/approval_delegate"
+routing_controls["approval_delegate"] := "service-owner"
+
+# METADATA
 # title: "routing.classifier_verdict_policy"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/routing/classifier_verdict_policy"

@@ -19,5 +19,6 @@ contracts["create_ticket"] := {
 	"runtime_controls": {"pause_allowed": true, "max_wait_seconds": 1800, "on_expiry": "cancel_run"},
 	"on_reject": "stop_run",
 	"audit_fields": ["approval_id", "contract_id", "contract_digest", "action_digest", "status", "requested_by", "reviewers", "expires_at_ms", "delegated_principal_id", "delegated_scope", "tool_principal"],
-	"contract_digest": "sha256:6b6f49611297dc7b52ce9df9dfe895be7dfaa7380d757bd0018209891e284205",
+	"requester_may_cancel": true,
+	"contract_digest": "sha256:f2d50862fbc1084a5fa1025112e6e71c773c4fdd299e0eb7f62a95d52d40bf83",
 }

@@ -176,8 +176,6 @@ default _standing_digest := null
 
 _standing_digest := input.digests.standing_digest
 
-default _max_uses := 0
-
 _max_uses := router.contract.standing.max_uses
 
 # Whatever else refuses the call, the effect must be reconciled.

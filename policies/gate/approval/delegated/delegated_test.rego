@@ -154,3 +154,12 @@ _codes(doc, bundles) := {[f.code, f.verdict] | some f in found} if {
 		with data.gate.agents.bundle_of as fixture.bundle_of
 		with data.gate.bundles as bundles
 }
+
+# Only a vote that approves needs the role; time, and whoever takes an approval back, do not.
+test_none_transition_that_approves_nothing if _misses_of_other_moves == set()
+
+_misses_of_other_moves := {[word, got] |
+	some word in ["reject", "delegate", "cancel", "revoke", "expire", "escalate"]
+	got := _codes(fixture.put(fixture.voting, "/request/transition", word), _needing_auditor)
+	got != set()
+}
