@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from continuity_support import World, served
+
+from gate.lab.continuity_bundle import Reviewer
+from gate.pdp import DecisionPoint
+
+
+@pytest.fixture(scope="session")
+def reviewer() -> Reviewer:
+    return Reviewer.new()
+
+
+@pytest.fixture(scope="session")
+def point(tmp_path_factory: pytest.TempPathFactory, reviewer: Reviewer) -> Iterator[DecisionPoint]:
+    found = served(tmp_path_factory.mktemp("bundle"), reviewer)
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="session")
+def next_point(tmp_path_factory: pytest.TempPathFactory, reviewer: Reviewer) -> Iterator[DecisionPoint]:
+    """The same bundle at its next version."""
+    found = served(tmp_path_factory.mktemp("next"), reviewer, version="1.1.0")
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def world(point: DecisionPoint, reviewer: Reviewer, tmp_path: Path) -> Iterator[World]:
+    found = World.new(point, reviewer, tmp_path)
+    yield found
+    found.store.close()
