@@ -23,6 +23,7 @@ from gate.cli.eval import evaluate
 from gate.cli.explain import explain
 from gate.cli.init import init
 from gate.cli.inspect_continuity import inspect_continuity
+from gate.cli.lab import lab
 from gate.cli.rendering import visible
 from gate.cli.serve import serve
 from gate.cli.status import status
@@ -49,6 +50,7 @@ COMMANDS: tuple[click.Command, ...] = (
     inspect_continuity,
     store,
     demo,
+    lab,
     bench,
 )
 """Every command, in the order a newcomer meets them. A new command is one import and one line here."""

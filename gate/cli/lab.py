@@ -1,0 +1,15 @@
+"""`gate lab`: experiments and evals. One file a command; here is only the group."""
+
+from __future__ import annotations
+
+import click
+
+from gate.cli.lab_continuity_evals import continuity_evals
+
+
+@click.group()
+def lab() -> None:
+    """Run experiments and evals: what measures, and is not on a call's way."""
+
+
+lab.add_command(continuity_evals)
