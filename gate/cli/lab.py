@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from gate.cli.lab_continuity_evals import continuity_evals
+from gate.cli.lab_continuity_kill import continuity_kill
 
 
 @click.group()
@@ -13,3 +14,4 @@ def lab() -> None:
 
 
 lab.add_command(continuity_evals)
+lab.add_command(continuity_kill)
