@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from gate.continuity import Boundary, ContextView, Resumption, UserConstraint
 from gate.decision import ActionBlocked, Decision, Reason, Verdict
 from gate.enforcement import AlreadyCommitted, EffectNotStarted, EffectOutcomeUnknown, Gate, ToolCall
 from gate.errors import BundleError, GateError, InputError, PdpError, Problem
@@ -19,8 +20,10 @@ __all__ = [
     "ABSENT",
     "ActionBlocked",
     "AlreadyCommitted",
+    "Boundary",
     "BundleError",
     "Call",
+    "ContextView",
     "Decision",
     "EffectNotStarted",
     "EffectOutcomeUnknown",
@@ -33,9 +36,11 @@ __all__ = [
     "PdpError",
     "Problem",
     "Reason",
+    "Resumption",
     "Run",
     "SidecarDecisionPoint",
     "Store",
     "ToolCall",
+    "UserConstraint",
     "Verdict",
 ]

@@ -16,8 +16,13 @@ def reviewer() -> Reviewer:
 
 
 @pytest.fixture(scope="session")
-def point(tmp_path_factory: pytest.TempPathFactory, reviewer: Reviewer) -> Iterator[DecisionPoint]:
-    found = served(tmp_path_factory.mktemp("bundle"), reviewer)
+def bundle_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("bundle")
+
+
+@pytest.fixture(scope="session")
+def point(bundle_folder: Path, reviewer: Reviewer) -> Iterator[DecisionPoint]:
+    found = served(bundle_folder, reviewer)
     yield found
     found.close()
 
@@ -31,7 +36,7 @@ def next_point(tmp_path_factory: pytest.TempPathFactory, reviewer: Reviewer) -> 
 
 
 @pytest.fixture
-def world(point: DecisionPoint, reviewer: Reviewer, tmp_path: Path) -> Iterator[World]:
-    found = World.new(point, reviewer, tmp_path)
+def world(point: DecisionPoint, reviewer: Reviewer, tmp_path: Path, bundle_folder: Path) -> Iterator[World]:
+    found = World.new(point, reviewer, tmp_path, bundle_folder)
     yield found
     found.store.close()

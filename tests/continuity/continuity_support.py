@@ -45,12 +45,14 @@ class World:
     reviewer: Reviewer
     folder: Path
     store: Store
+    bundle: Path
+    """Folder in which the served bundle is."""
     offset_ms: int = 0
     tickets: list[dict[str, Any]] = field(default_factory=list)
 
     @classmethod
-    def new(cls, point: DecisionPoint, reviewer: Reviewer, folder: Path) -> World:
-        return cls(point, reviewer, folder, Store.open(f"sqlite:///{folder}/records.sqlite"))
+    def new(cls, point: DecisionPoint, reviewer: Reviewer, folder: Path, bundle: Path) -> World:
+        return cls(point, reviewer, folder, Store.open(f"sqlite:///{folder}/records.sqlite"), bundle)
 
     def gate(self, **changes: Any) -> Gate:
         from gate.enforcement.gate import system_clock_ms

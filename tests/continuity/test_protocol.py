@@ -546,3 +546,23 @@ def test_identity_without_a_tenant_crosses_nothing(world: World) -> None:
     with pytest.raises(InputError):
         world.gate().prepare_boundary(run, "context_compaction")
     assert world.gate().resume("ce-1", SUMMARY, run).status == FAILED
+
+
+def test_effect_reconciled_on_the_command_line_lets_the_next_resume_pass(world: World) -> None:
+    from click.testing import CliRunner
+
+    from gate.cli import cli
+
+    run = world.start()
+    world.lost_ticket(run)
+    boundary = world.gate().note_boundary(run, "context_compaction", summary=SUMMARY)
+    assert world.resume(boundary).reason == "unknown_side_effect"
+    (bundle,) = list(world.bundle.rglob("bundle.yaml"))
+
+    command = ["effects", "reconcile", KEY, "--outcome", "committed", "--evidence", "tickets:1", "--by", "ops"]
+    where = ["--store", f"sqlite:///{world.folder}/records.sqlite", "--tenant", TENANT, "--bundle", str(bundle.parent)]
+    result = CliRunner().invoke(cli, [*command, *where, "--environment", "test"], catch_exceptions=False)
+
+    assert result.exit_code == 0, result.stderr
+    assert world.resume(boundary).status == VALIDATED
+    assert len(world.tickets) == 1
