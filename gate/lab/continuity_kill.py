@@ -96,7 +96,7 @@ class _Place:
 
 
 def rounds(count: int, opened: Opened, *, seed: int) -> Iterator[Round]:
-    """Plays `count` rounds, each killed at a point that `seed` determines as far as the clock allows."""
+    """Plays `count` rounds, each killed after a step, and a while, that `seed` determines."""
     chance, reviewer = random.Random(seed), Reviewer.new()  # noqa: S311 - not a secret
     seal = GateKey(key_id="kill", private_key=base64.b64encode(os.urandom(32)).decode("ascii"))
     with tempfile.TemporaryDirectory(prefix="gate-kill-") as name:
@@ -108,15 +108,16 @@ def rounds(count: int, opened: Opened, *, seed: int) -> Iterator[Round]:
             cycle = _killed(whole, _UNKILLED_SECONDS)
             if cycle is None:
                 raise GateError("one play takes longer than two minutes", code="kill_play_failed")
+            steps = len(_lines(whole.acknowledged))
             for number in range(1, count + 1):
                 place = _Place(folder, seal, reviewer, point, number)
-                lasted = _killed(place, chance.uniform(0, cycle))
-                cycle = cycle if lasted is None else max(lasted, 0.02)
+                # After a step rather than after a time: a busy machine would die before the first one mostly.
+                _killed(place, chance.uniform(0, cycle / steps), after_steps=chance.randrange(steps + 1))
                 yield _inspected(place)
 
 
-def _killed(place: _Place, after_seconds: float) -> float | None:
-    """Plays in a child that is killed after a while; how long it took when it was done before that."""
+def _killed(place: _Place, after_seconds: float, *, after_steps: int = 0) -> float | None:
+    """Plays in a child that is killed a while after some steps; how long it took when it was done before that."""
     began = time.monotonic()
     child = os.fork()
     if child == 0:
@@ -126,12 +127,15 @@ def _killed(place: _Place, after_seconds: float) -> float | None:
             code = 0
         finally:
             os._exit(code)
-    while time.monotonic() - began < after_seconds:
+    reached = began if after_steps == 0 else None
+    while reached is None or time.monotonic() - reached < after_seconds:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             if os.waitstatus_to_exitcode(status) != 0:
                 raise GateError("the play failed by itself", code="kill_play_failed", hint="play it without killing")
             return time.monotonic() - began
+        if reached is None and len(_lines(place.acknowledged)) >= after_steps:
+            reached = time.monotonic()
         time.sleep(0.0005)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)

@@ -112,7 +112,7 @@ def test_document_of_a_call_says_what_the_records_say(builder: EvidenceBuilder) 
         "checkpoint": "tool_execution",
         "operation": "call_tool",
         "now_ms": NOW,
-        "trace": {"trace_id": "trace", "session_id": "session", "run_id": "run-1"},
+        "trace": {"trace_id": "trace", "session_id": "session", "run_id": "run-1", "epoch": None},
         "agent": {"agent_id": "agent", "environment": "test"},
         "identity": {
             "tenant_id": TENANT,
@@ -140,6 +140,7 @@ def test_document_of_a_call_says_what_the_records_say(builder: EvidenceBuilder) 
             "rejection": {"approval_id": None, "intent_digest": None},
             "side_effect": {"status": "not_started", "business_key": action.business_key},
             "idempotency": {"idempotency_key": None, "action_digest": None},
+            "constraints": [],
         },
         "evidence": {"arguments": {"valid": True, "schema_digest": digest("schema"), "identified": True}},
         "digests": {
@@ -150,6 +151,7 @@ def test_document_of_a_call_says_what_the_records_say(builder: EvidenceBuilder) 
         },
     }
     assert document["state"]["run"]["status"] == "running"
+    assert (document["state"]["run"]["epoch"], document["state"]["run"]["boundary"]) == (1, None)
     assert (found.run, found.approval, found.effect) == (builder.store.run(TENANT, "run-1"), None, None)
 
 
