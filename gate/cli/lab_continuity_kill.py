@@ -34,6 +34,7 @@ def continuity_kill(count: int, seed: int, engine: str | None, output: str) -> N
     found = list(rounds(count, opened, seed=seed))
     outcomes = Counter(each.outcome for each in found)
     killed_after = Counter(each.acknowledged or "nothing" for each in found)
+    stopped = Counter(each.stopped for each in found if each.stopped)
     faults = [f"round {each.number}: {fault}" for each in found for fault in each.faults]
     if output == "json":
         emit_json(
@@ -42,11 +43,12 @@ def continuity_kill(count: int, seed: int, engine: str | None, output: str) -> N
                 "rounds": len(found),
                 "faults": faults,
                 "outcomes": dict(sorted(outcomes.items())),
+                "stopped_by_themselves": dict(sorted(stopped.items())),
                 "killed_after": dict(sorted(killed_after.items())),
             }
         )
     else:
-        for title, counted in (("killed after", killed_after), ("went on as", outcomes)):
+        for title, counted in (("killed after", killed_after), ("stopped with", stopped), ("went on as", outcomes)):
             for name, number in sorted(counted.items()):
                 click.echo(f"{title}  {number:5}  {name}")
         for fault in faults:

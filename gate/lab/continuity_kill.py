@@ -51,6 +51,8 @@ class Round:
     """The last step the process said it had finished; empty when it was killed before the first."""
     outcome: str
     """How the run goes on: a verdict and its reason, or `no run`."""
+    stopped: str = ""
+    """Code of the error with which the process stopped before it was killed, as on a machine that is too busy."""
     faults: tuple[str, ...] = ()
     """What must not have happened; empty in a sound round."""
 
@@ -72,6 +74,10 @@ class _Place:
     @property
     def acknowledged(self) -> Path:
         return self.folder / f"acknowledged-{self.number}"
+
+    @property
+    def stopped(self) -> Path:
+        return self.folder / f"stopped-{self.number}"
 
     @property
     def executed(self) -> Path:
@@ -106,8 +112,8 @@ def rounds(count: int, opened: Opened, *, seed: int) -> Iterator[Round]:
             whole = _Place(folder, seal, reviewer, point, 0)
             whole.store().close()
             cycle = _killed(whole, _UNKILLED_SECONDS)
-            if cycle is None:
-                raise GateError("one play takes longer than two minutes", code="kill_play_failed")
+            if cycle is None or _lines(whole.stopped):
+                raise GateError("one play does not come to its end within two minutes", code="kill_play_failed")
             steps = len(_lines(whole.acknowledged))
             for number in range(1, count + 1):
                 place = _Place(folder, seal, reviewer, point, number)
@@ -125,6 +131,9 @@ def _killed(place: _Place, after_seconds: float, *, after_steps: int = 0) -> flo
         try:
             _play(place)
             code = 0
+        except GateError as exc:
+            _append(place.stopped, exc.code)
+            code = 0
         finally:
             os._exit(code)
     reached = began if after_steps == 0 else None
@@ -132,7 +141,7 @@ def _killed(place: _Place, after_seconds: float, *, after_steps: int = 0) -> flo
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             if os.waitstatus_to_exitcode(status) != 0:
-                raise GateError("the play failed by itself", code="kill_play_failed", hint="play it without killing")
+                raise GateError("the play broke by itself", code="kill_play_failed", hint="play it without killing")
             return time.monotonic() - began
         if reached is None and len(_lines(place.acknowledged)) >= after_steps:
             reached = time.monotonic()
@@ -245,7 +254,10 @@ def _inspected(place: _Place) -> Round:
         faults += _revived(place)
         (state,) = store.inspect_chains(TENANT, place.run_id)
         faults += [] if state.sound else ["the event log does not hold after the run went on"]
-    return Round(number=place.number, acknowledged=step, outcome=outcome, faults=tuple(faults))
+    stopped = next(iter(_lines(place.stopped)), "")
+    return Round(
+        number=place.number, acknowledged=step, outcome=outcome, stopped=stopped, faults=tuple(dict.fromkeys(faults))
+    )
 
 
 def _gone_on(place: _Place, store: Store, epoch: int, boundary_id: str | None) -> str:
