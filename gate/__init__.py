@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from gate.continuity import Boundary, ContextView, Resumption, UserConstraint
 from gate.decision import ActionBlocked, Decision, Reason, Verdict
 from gate.enforcement import (
     AlreadyCommitted,
@@ -29,9 +30,11 @@ __all__ = [
     "ActionBlocked",
     "AlreadyCommitted",
     "AsyncGate",
+    "Boundary",
     "BundleError",
     "Call",
     "CallRefused",
+    "ContextView",
     "Decision",
     "EffectNotStarted",
     "EffectOutcomeUnknown",
@@ -46,11 +49,13 @@ __all__ = [
     "Problem",
     "Question",
     "Reason",
+    "Resumption",
     "Run",
     "SidecarDecisionPoint",
     "SignedEvidence",
     "Store",
     "ToolCall",
+    "UserConstraint",
     "Verdict",
     "VerifiedCall",
     "sign_evidence",

@@ -58,10 +58,7 @@ def compile_constraint(
     unless every alternative is provably false. Raises `ConstraintError`: `constraint_invalid`, `constraint_too_long`,
     `constraint_too_complex`, `capability_unknown`, or the code of the predicate's own mistake.
     """
-    if not isinstance(text, str) or not text.strip():
-        raise ConstraintError("a constraint needs a predicate", hint="say what must not be done, as a predicate")
-    if len(text) > MAX_TEXT:
-        raise ConstraintError(f"a predicate is over {MAX_TEXT} characters", code="constraint_too_long")
+    _readable(text)
     scope = Scope(_bound_to(applies_to, capabilities))
     try:
         node = parse_predicate(text)
@@ -70,6 +67,13 @@ def compile_constraint(
         raise ConstraintError(f"{exc} (character {exc.offset + 1})", code=exc.code, hint=exc.hint) from exc
     alternatives = _normal(node, operands, negated=False)
     return {"text": text, "dnf": [[dict(literal) for literal in alternative] for alternative in alternatives]}
+
+
+def _readable(text: object) -> None:
+    if not isinstance(text, str) or not text.strip():
+        raise ConstraintError("a constraint needs a predicate", hint="say what must not be done, as a predicate")
+    if len(text) > MAX_TEXT:
+        raise ConstraintError(f"a predicate is over {MAX_TEXT} characters", code="constraint_too_long")
 
 
 def _bound_to(applies_to: Sequence[str], capabilities: Mapping[str, Mapping[str, Any]]) -> list[_Entry]:

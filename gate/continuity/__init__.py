@@ -4,9 +4,25 @@ from __future__ import annotations
 
 from gate.continuity.boundary import Boundary
 from gate.continuity.desk import Desk
+from gate.continuity.envelope import ContinuityEnvelope, ContinuityState, EventRange, PendingAction
+from gate.continuity.envelope_checks import ContinuityError
 from gate.continuity.resume import Resumption
 from gate.continuity.seal import Sealer
 from gate.continuity.user_constraints import UserConstraint
 from gate.continuity.view import Authority, ContextView, Piece
 
-__all__ = ["Authority", "Boundary", "ContextView", "Desk", "Piece", "Resumption", "Sealer", "UserConstraint"]
+__all__ = [
+    "Authority",
+    "Boundary",
+    "ContextView",
+    "ContinuityEnvelope",
+    "ContinuityError",
+    "ContinuityState",
+    "Desk",
+    "EventRange",
+    "PendingAction",
+    "Piece",
+    "Resumption",
+    "Sealer",
+    "UserConstraint",
+]

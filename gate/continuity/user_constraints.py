@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from gate.compiler.constraint import compile_constraint
 from gate.continuity.desk import Desk
 from gate.errors import InputError
 from gate.evidence import Run, require_text
@@ -48,8 +49,6 @@ def record(desk: Desk, run: Run, new: UserConstraint) -> ConstraintRecord:
     require_text("predicate", new.predicate)
     for name in new.applies_to:
         require_text("applies_to", name)
-    from gate.compiler.constraint import compile_constraint
-
     facts = desk.evidence_facts(run.agent_id)
     compiled = compile_constraint(new.predicate, applies_to=tuple(new.applies_to), capabilities=facts.capabilities)
     return desk.store.record_constraint(

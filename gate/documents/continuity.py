@@ -7,6 +7,7 @@ question.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from gate.documents.document import Document
 
@@ -31,5 +32,6 @@ class ContinuityPolicy:
 
 def continuity_policy(document: Document) -> ContinuityPolicy:
     """What `continuity.yaml` adds."""
-    stated = document.value["continuity"]
-    return ContinuityPolicy(**{key: tuple(v) if isinstance(v, list) else v for key, v in stated.items()})
+    stated: dict[str, Any] = document.value["continuity"]
+    frozen: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in stated.items()}
+    return ContinuityPolicy(**frozen)

@@ -147,7 +147,39 @@ def _runtime_controls() -> Iterator[_Row]:
     yield file, profile, NOT_MAPPING, f"{root}.sandbox_profile config must be a mapping"
 
 
-_SECTIONS = (_policy, _catalog, _agent, _approvals, _controls, _runtime_controls)
+def _envelope() -> Iterator[_Row]:
+    file, root = "envelope.yaml", "continuity_envelope"
+    yield file, "", ROOT, "Continuity envelope must be ContinuityEnvelope"
+    yield file, root, NOT_MAPPING, "Continuity envelope must be ContinuityEnvelope"
+    action = (
+        *("capability_name", "capability_version", "approval_id", "action_digest", "approval_expires_at"),
+        *("idempotency_key", "side_effect_status"),
+    )
+    always = (
+        *("schema_version", "envelope_id", "session_id", "source_trace_id", "tenant_id", "principal_id"),
+        *("authorization_mode", "policy_version", "checkpoint_ref"),
+    )
+    of_action = [(f"{root}/{key}", key) for key in action] + [(f"{root}/actions/#/{key}", key) for key in action]
+    of_run = [(f"{root}/{key}", key) for key in (*always, "summary_sha256")]
+    delegated = [(f"{root}/{key}", key) for key in ("delegated_principal_id", "delegated_scope")]
+    for place, key in (*of_run, *of_action, *delegated):
+        yield file, place, NOT_STRING, f"Continuity field must be a string: {key}"
+    for place, key in (*of_run, *of_action):
+        yield file, place, BLANK, f"Continuity field is required: {key}"
+    needed = ("capability_name", "capability_version", "action_digest", "side_effect_status")
+    for place in (*(f"{root}/{key}" for key in always), *(f"{root}/actions/#/{key}" for key in needed)):
+        yield file, place, MISSING, f"Continuity field is required: {place.rpartition('/')[2]}"
+    effect = "Continuity side-effect status is not supported: {value}"
+    yield file, f"{root}/side_effect_status", UNSUPPORTED, effect
+    yield file, f"{root}/actions/#/side_effect_status", UNSUPPORTED, effect
+    yield file, f"{root}/schema_version", UNSUPPORTED, "Continuity schema version is not supported: {value}"
+    yield file, f"{root}/authorization_mode", UNSUPPORTED, "Continuity authorization mode is not supported: {value}"
+    yield file, f"{root}/summary_sha256", UNSUPPORTED, "Continuity summary digest must use sha256"
+    flag = f"{root}/requires_reauthorization"
+    yield file, flag, NOT_BOOLEAN, "Continuity reauthorization flag must be a boolean"
+
+
+_SECTIONS = (_policy, _catalog, _agent, _approvals, _controls, _runtime_controls, _envelope)
 ROWS: tuple[_Row, ...] = tuple(row for section in _SECTIONS for row in section())
 """Every text of the table."""
 

@@ -33,6 +33,7 @@ policy:
     deny_if_principal_missing: true
   operations:
     run_start: allow
+    user_message: allow
     compact: allow
     reset: allow
     handoff: allow

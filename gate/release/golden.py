@@ -33,7 +33,7 @@ class CaseResult:
 
 def run_cases(cases: Sequence[Case], point: DecisionPoint, *, agent_id: str) -> Iterator[CaseResult]:
     """Runs each case on `point`; `agent_id` is an agent of the bundle, whose facts fill the `$facts` of a case."""
-    facts = _as_document(point.facts(agent_id))
+    facts = as_document(point.facts(agent_id))
     for case in cases:
         expected = (
             case.expect_verdict,
@@ -79,7 +79,8 @@ def _labelled(label: str, values: Sequence[str] | None) -> Iterator[str]:
     return (f"{label}:{value}" for value in values or ())
 
 
-def _as_document(facts: Facts) -> dict[str, Any]:
+def as_document(facts: Facts) -> dict[str, Any]:
+    """The facts that the `$facts` of a case point into."""
     return {
         "bundle": facts.bundle,
         "capabilities": facts.capabilities,

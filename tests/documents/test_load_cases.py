@@ -165,3 +165,23 @@ def test_patch_applied_twice_changes_nothing_more(base: Any, patch: dict[str, An
 @given(st.dictionaries(_KEYS, _JSON, max_size=3))
 def test_empty_patch_changes_nothing(base: dict[str, Any]) -> None:
     assert patched(base, {}) == base
+
+
+def based(folder: Path, name: str, base: str) -> None:
+    text = CASE.format(id=name, patch="{c: other}").replace("input:", f"base: {base}\ninput:")
+    (folder / "cases" / f"{name}.yaml").write_text(text, encoding="utf-8")
+
+
+def test_case_of_another_base_is_a_patch_over_that_patch(folder: Path) -> None:
+    (folder / "cases" / "_resume.yaml").write_text("a: {x: 9}\nb: {$absent: true}\n", encoding="utf-8")
+    based(folder, "two", "resume")
+    assert [case.document for case in load_cases(folder)] == [
+        {"a": {"x": 1, "z": 2}, "b": [1, 2], "c": "other"},
+        {"a": {"x": 9, "z": 2}, "c": "other"},
+    ]
+
+
+def test_base_that_is_not_there_and_base_that_nobody_uses_are_refused(folder: Path) -> None:
+    (folder / "cases" / "_resumed.yaml").write_text("a: {x: 9}\n", encoding="utf-8")
+    based(folder, "two", "resume")
+    assert report(folder) == ["/_resumed.yaml:1:1 case_base_unused", "/two.yaml:3:7 case_base_unknown"]

@@ -112,7 +112,7 @@ def test_document_of_a_call_says_what_the_records_say(builder: EvidenceBuilder) 
         "checkpoint": "tool_execution",
         "operation": "call_tool",
         "now_ms": NOW,
-        "trace": {"trace_id": "trace", "session_id": "session", "run_id": "run-1"},
+        "trace": {"trace_id": "trace", "session_id": "session", "run_id": "run-1", "epoch": None},
         "agent": {"agent_id": "agent", "environment": "test"},
         "identity": {
             "tenant_id": TENANT,
@@ -141,6 +141,7 @@ def test_document_of_a_call_says_what_the_records_say(builder: EvidenceBuilder) 
             "side_effect": {"status": "not_started", "business_key": action.business_key},
             "idempotency": {"idempotency_key": None, "action_digest": None},
             "counters": [],
+            "constraints": [],
         },
         "evidence": {"arguments": {"valid": True, "schema_digest": digest("schema"), "identified": True}},
         "digests": {
@@ -152,6 +153,7 @@ def test_document_of_a_call_says_what_the_records_say(builder: EvidenceBuilder) 
         },
     }
     assert document["state"]["run"]["status"] == "running"
+    assert (document["state"]["run"]["epoch"], document["state"]["run"]["boundary"]) == (1, None)
     assert (found.run, found.approval, found.effect) == (builder.store.run(TENANT, "run-1"), None, None)
 
 
