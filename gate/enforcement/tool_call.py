@@ -30,7 +30,7 @@ LEASE_MARGIN_MS = 5_000
 """What a lease lasts beyond the tool's own deadline, in ms: time to settle."""
 
 # `redact` is carried out before either, and the call decided again.
-_DISCHARGED_BY_CLAIM = frozenset({"consume_approval", "claim_effect", "redact"})
+_DISCHARGED_BY_CLAIM = frozenset({"consume_approval", "claim_effect", "redact", "mark_partial"})
 # `stop_plan` is carried out by the plan that the call is a step of; no other call is told to.
 _DISCHARGED_BY_STOPPING = frozenset(
     {"request_approval", "return_receipt", "reconcile", "end_run", "redact", "stop_plan"}
@@ -70,6 +70,11 @@ class ToolCall:
         if step is not None and run is not None:
             # It added nothing up, so that it matters to no limit what came between.
             store.record_step(run.tenant_id, run.run_id, replace(step, version=None), status=str(status))
+
+    @property
+    def partial(self) -> bool:
+        """Less was granted than was asked for: whoever gets the result must be told that it may be a part of it."""
+        return self.decision.obligation("mark_partial") is not None
 
     @property
     def completed(self) -> bool:
