@@ -26,6 +26,7 @@ from gate.enforcement.outcome import AlreadyCommitted, EffectNotStarted, EffectO
 from gate.enforcement.plan import PlanCarrier, PlanRun, plan_place
 from gate.enforcement.redaction import redacted
 from gate.enforcement.review import Reviews
+from gate.enforcement.sessions import Sessions
 from gate.enforcement.tool_call import CallRunner, ToolCall
 from gate.enforcement.tracing import Tracer
 from gate.errors import EvidenceError, GateError, InputError
@@ -50,7 +51,10 @@ from gate.trace import NullSink, TraceSink
 Tool = Callable[..., Any]
 
 _CHECKED = frozenset(
-    {"run_start", "user_message", "retrieve", "model_call", "memory_write", "list_tools", "emit", "notify"}
+    {
+        *("run_start", "user_message", "retrieve", "model_call", "memory_write", "list_tools"),
+        *("elicit", "progress", "emit", "notify"),
+    }
 )
 CHECKPOINT_OF: Mapping[str, str] = {
     operation: checkpoint
@@ -108,6 +112,8 @@ class Gate:
             tracer=self._tracer,
         )
         """Votes on approvals and reconciliation of effects, for people."""
+        self.sessions = Sessions(store, self.check)
+        """Stateful conversations with the servers of tools."""
 
     def start_run(
         self, *, agent_id: str, identity: Identity, session_id: str, trace_id: str, run_id: str | None = None

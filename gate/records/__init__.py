@@ -27,6 +27,8 @@ from gate.records.model import (
     RunHistory,
     RunRecord,
     RunStatus,
+    SessionRecord,
+    SessionStatus,
     StoredVote,
 )
 from gate.records.store import Store
@@ -65,6 +67,8 @@ __all__ = [
     "RunHistory",
     "RunRecord",
     "RunStatus",
+    "SessionRecord",
+    "SessionStatus",
     "SignedHead",
     "Store",
     "StoredVote",
