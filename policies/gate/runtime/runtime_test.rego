@@ -75,8 +75,8 @@ test_deny_evidence_wanted if {
 	_codes(fixture.ticket, controls.bundles) == {"verifier_contract_missing"}
 	bundles := fixture.put(controls.bundles, "/triage/catalog/create_ticket/transport", "local")
 	_codes(fixture.ticket, bundles) == {
-		"verifier_contract_missing", "sandbox_profile_mismatch",
-		"sandbox_profile_not_reviewed",
+		"verifier_contract_missing", "sandbox_profile_mismatch", "sandbox_profile_not_reviewed",
+		"sandbox_workspace_not_allowed", "sandbox_resume_not_allowed",
 	}
 }
 
