@@ -107,6 +107,12 @@ verifiers_controls["on_untrusted_verifier_contract"] := "deny"
 call_controls["mcp_evidence_required"] := false
 
 # METADATA
+# title: "mcp is left out"
+# custom:
+#   source: "runtime-controls.yaml#/runtime_controls"
+call_controls["catalog_evidence_required"] := false
+
+# METADATA
 # title: "sandbox is left out"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls"
