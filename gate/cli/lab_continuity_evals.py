@@ -11,9 +11,10 @@ from xml.etree import ElementTree
 import click
 
 from gate.cli.options import PATH, engine_option, output_option
-from gate.cli.rendering import cell, emit_json, visible
+from gate.cli.rendering import cell, emit_json
 from gate.cli.sources import local_point
 from gate.compiler import Compiled
+from gate.documents import visible
 from gate.errors import EXIT_DENIED
 from gate.lab.continuity_evals import evaluate, report
 from gate.pdp import DecisionPoint

@@ -125,6 +125,25 @@ def _worker_fields(
         )
 
 
+def _verifiers(bundle: Bundle, document: Document, controls: RuntimeControls) -> Iterator[Problem]:
+    verifiers = controls.verifiers
+    if verifiers is None or verifiers.verifier_contracts is None:
+        return
+    trusted = verifiers.trusted_verifier_contracts or ()
+    keys = bundle.documents["policy.yaml"].value["policy"].get("evidence", {}).get("verifier", {})
+    for name in trusted:
+        if name not in verifiers.verifier_contracts:
+            message = f"contract `{name}` is trusted, but nothing says which contract that is, so it never counts"
+            yield _idle(document, "verifiers", "verifier_contracts", message, f"state `{name}` there")
+    for name, contract in verifiers.verifier_contracts.items():
+        if name not in trusted:
+            message = f"contract `{name}` has no effect, because trusted_verifier_contracts does not list it"
+            yield _idle(document, "verifiers", "verifier_contracts", message, "list it or remove it")
+        if contract["key_id"] not in keys.get("signature_keys", {}):
+            message = f"key `{contract['key_id']}` is not one of evidence.verifier.signature_keys in policy.yaml"
+            yield _idle(document, "verifiers", "verifier_contracts", message, "add the verifier's public key there")
+
+
 def _idle(document: Document, *rest: str | int) -> Problem:
     *at, message, hint = rest
     return document.problem(pointer(_ROOT, *at), "runtime_control_without_effect", str(message), str(hint), key=True)
@@ -140,4 +159,5 @@ _CHECKS: tuple[Callable[[Bundle, Document, RuntimeControls], Iterator[Problem]],
     _routing,
     _patterns,
     _workers,
+    _verifiers,
 )

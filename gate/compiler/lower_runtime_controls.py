@@ -84,4 +84,9 @@ def _value(name: str, value: Any) -> Any:
         return {condition: condition in value for condition in ESCALATIONS}
     if name == "disallowed_orchestration_patterns":
         return {capability: list(patterns) for capability, patterns in value.items()}
+    if name == "sandbox_profile_contract":
+        # What is left out is the stricter, and written out so that no rule has to test an absence.
+        return {**value, "workspace": list(value.get("workspace", ())), "resume": value.get("resume", "fresh")}
+    if name == "verifier_contracts":
+        return {contract: dict(stated) for contract, stated in value.items()}
     return list(value) if isinstance(value, tuple) else value

@@ -100,14 +100,16 @@ class VerifierControls:
     verifier_contract_required_for_high_risk: bool | None = None
     on_untrusted_verifier_contract: str | None = None
     """`deny` or `require_approval`."""
+    verifier_contracts: Mapping[str, Mapping[str, str]] | None = None
+    """Version, contract_digest and key_id of each trusted contract; None when a name alone is trusted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxControls:
     """`sandbox`: the profile a sandbox runs under."""
 
-    sandbox_profile_contract: Mapping[str, str]
-    """`contract_id`, and the most `network`, `secrets` and `shell` a sandbox may have."""
+    sandbox_profile_contract: Mapping[str, Any]
+    """`contract_id`, the most `network`, `secrets` and `shell` a sandbox may have, its `workspace` and `resume`."""
     sandbox_profile_review_required: bool | None = None
 
 

@@ -18,6 +18,7 @@ ANY_KEY, ANY_ITEM = "*", "#"
 ROOT, LIST_ROOT = "root", "list at root"
 NOT_MAPPING, NOT_LIST, NOT_STRING, NOT_BOOLEAN, NOT_INTEGER = "object", "array", "string", "boolean", "integer"
 MISSING, BLANK, UNSUPPORTED, DUPLICATE, TOO_SMALL = "missing", "blank", "unsupported", "duplicate", "too small"
+EMPTY_LIST = "empty list"
 KEY_NOT_STRING, KEY_BLANK, KEY_DUPLICATE = "key not string", "key blank", "key duplicate"
 
 _KEYWORDS = {
@@ -26,6 +27,7 @@ _KEYWORDS = {
     "pattern": UNSUPPORTED,
     "uniqueItems": DUPLICATE,
     "minimum": TOO_SMALL,
+    "minItems": EMPTY_LIST,
     "propertyNames": KEY_BLANK,
 }
 _BLANKABLE = {"enum", "pattern", "minLength", "propertyNames"}
@@ -179,7 +181,29 @@ def _envelope() -> Iterator[_Row]:
     yield file, flag, NOT_BOOLEAN, "Continuity reauthorization flag must be a boolean"
 
 
-_SECTIONS = (_policy, _catalog, _agent, _approvals, _controls, _runtime_controls, _envelope)
+def _trajectory() -> Iterator[_Row]:
+    file, root, rule = "trajectory.yaml", "trajectory", "trajectory/rules/#"
+    yield file, "", ROOT, "Trajectory policy must be TrajectoryPolicy"
+    yield file, root, NOT_MAPPING, "Trajectory policy must be TrajectoryPolicy"
+    yield file, f"{root}/rules", NOT_LIST, "Trajectory rules must be a tuple"
+    yield file, f"{root}/rules", EMPTY_LIST, "Trajectory policy must contain at least one rule"
+    yield file, rule, NOT_MAPPING, "Trajectory rules entries must be trajectory rule objects"
+    yield file, f"{rule}/kind", UNSUPPORTED, "Trajectory field is not supported: kind={value}"
+    identifiers = ("rule_id", "fingerprint_name", "counter_name", "predecessor")
+    for path, key in (
+        *((f"{root}/{key}", key) for key in ("policy_id", "policy_version")),
+        *((f"{rule}/{key}", key) for key in (*identifiers, "kind", "approval_scope", "limit")),
+    ):
+        yield file, path, NOT_STRING, f"Trajectory field must be a string: {key}"
+        yield file, path, BLANK, f"Trajectory field is required: {key}"
+        if key in ("policy_id", "policy_version", "rule_id", "kind"):
+            # Whether a rule needs another field is a question of its kind, which the reader answers.
+            yield file, path, MISSING, f"Trajectory field is required: {key}"
+        if key in ("policy_id", "policy_version", *identifiers):
+            yield file, path, UNSUPPORTED, f"Trajectory identifier is invalid: {key}"
+
+
+_SECTIONS = (_trajectory, _policy, _catalog, _agent, _approvals, _controls, _runtime_controls, _envelope)
 ROWS: tuple[_Row, ...] = tuple(row for section in _SECTIONS for row in section())
 """Every text of the table."""
 

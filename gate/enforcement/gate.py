@@ -29,6 +29,7 @@ from gate.enforcement.outcome import AlreadyCommitted, EffectNotStarted, EffectO
 from gate.enforcement.plan import PlanCarrier, PlanRun, plan_place
 from gate.enforcement.redaction import redacted
 from gate.enforcement.review import Reviews
+from gate.enforcement.sessions import Sessions
 from gate.enforcement.tool_call import CallRunner, ToolCall
 from gate.enforcement.tracing import Tracer
 from gate.enforcement.verify import CallVerifier, VerifiedCall
@@ -55,7 +56,10 @@ from gate.trace import NullSink, TraceSink
 Tool = Callable[..., Any]
 
 _CHECKED = frozenset(
-    {"run_start", "user_message", "retrieve", "model_call", "memory_write", "list_tools", "emit", "notify"}
+    {
+        *("run_start", "user_message", "retrieve", "model_call", "memory_write", "list_tools"),
+        *("elicit", "progress", "emit", "notify"),
+    }
 )
 CHECKPOINT_OF: Mapping[str, str] = {
     operation: checkpoint
@@ -136,6 +140,8 @@ class Gate(Crossing):
             tracer=self._tracer,
         )
         """Votes on approvals and reconciliation of effects, for people."""
+        self.sessions = Sessions(store, self.check)
+        """Stateful conversations with the servers of tools."""
 
     def start_run(
         self,

@@ -37,7 +37,7 @@ CLAIM_ROUNDS = 8
 """How often a call is decided before it is given up because records that it counts on keep changing."""
 
 # `redact` is carried out before either, and the call decided again.
-_DISCHARGED_BY_CLAIM = frozenset({"consume_approval", "claim_effect", "redact"})
+_DISCHARGED_BY_CLAIM = frozenset({"consume_approval", "claim_effect", "redact", "mark_partial"})
 # `stop_plan` is carried out by the plan that the call is a step of; no other call is told to.
 _DISCHARGED_BY_STOPPING = frozenset(
     {"request_approval", "return_receipt", "reconcile", "end_run", "pause_run", "redact", "stop_plan"}
@@ -95,6 +95,11 @@ class ToolCall:
         if step is not None and run is not None:
             # It added nothing up, so that it matters to no limit what came between.
             store.record_step(run.tenant_id, run.run_id, replace(step, version=None), status=str(status))
+
+    @property
+    def partial(self) -> bool:
+        """Less was granted than was asked for: whoever gets the result must be told that it may be a part of it."""
+        return self.decision.obligation("mark_partial") is not None
 
     @property
     def completed(self) -> bool:

@@ -6,7 +6,7 @@ when the catalog or the policy has it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -70,4 +70,18 @@ def _said(decision: Decision) -> Payload:
         "reasons": list(decision.codes),
         "revision": decision.revision,
         "request_id": decision.audit.get("request_id"),
+        **_bound(decision),
     }
+
+
+def _bound(decision: Decision) -> Payload:
+    """Requester and effective principal apart, and what was granted, where a credential or grant is in question."""
+    said: Payload = {}
+    credential, grant = (decision.audit.get(name) for name in ("credential_binding", "oauth_scope"))
+    if isinstance(credential, Mapping):
+        said |= dict(credential)
+    if isinstance(grant, Mapping):
+        said |= {"grant_ref": grant["grant_ref"], "missing_scopes": list(grant["missing_scopes"])}
+    if decision.obligation("mark_partial") is not None:
+        said["partial"] = True
+    return said

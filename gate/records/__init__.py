@@ -32,6 +32,8 @@ from gate.records.model import (
     RunHistory,
     RunRecord,
     RunStatus,
+    SessionRecord,
+    SessionStatus,
     StoredVote,
 )
 from gate.records.open_actions import ActionRef, ActionState
@@ -86,6 +88,8 @@ __all__ = [
     "RunRecord",
     "RunSnapshot",
     "RunStatus",
+    "SessionRecord",
+    "SessionStatus",
     "SignedHead",
     "Store",
     "StoredVote",

@@ -196,6 +196,20 @@ _PLANS = (
         FOREIGN KEY (tenant_id, run_id) REFERENCES runs (tenant_id, run_id))""",
 )
 
+_SESSIONS = (
+    """CREATE TABLE capability_sessions (
+        tenant_id TEXT NOT NULL, session_id TEXT NOT NULL, run_id TEXT NOT NULL, principal_id TEXT NOT NULL,
+        trace_session_id TEXT NOT NULL, server TEXT NOT NULL, status TEXT NOT NULL, capability TEXT,
+        remote_digest TEXT, reinitialized_from TEXT, opened_at_ms BIGINT NOT NULL, expires_at_ms BIGINT NOT NULL,
+        paused_at_ms BIGINT NOT NULL, progress_events BIGINT NOT NULL, elicitations BIGINT NOT NULL,
+        version BIGINT NOT NULL, changed_at_ms BIGINT NOT NULL, PRIMARY KEY (tenant_id, session_id),
+        FOREIGN KEY (tenant_id, run_id) REFERENCES runs (tenant_id, run_id),
+        FOREIGN KEY (tenant_id, reinitialized_from) REFERENCES capability_sessions (tenant_id, session_id),
+        CHECK (status IN ('active', 'paused', 'expired', 'closed')))""",
+    # An expired session is replaced once.
+    """CREATE UNIQUE INDEX capability_sessions_replaced ON capability_sessions (tenant_id, reinitialized_from)""",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "runs, events, approvals, votes, consumptions, effects, idempotency keys", _INITIAL),
     Migration(2, "limit counters and what each effect holds of them", _COUNTERS),
@@ -203,6 +217,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(4, "dispatches: a tool starts a claimed effect once", _DISPATCHES),
     Migration(5, "boundaries, epochs, progress, obligations, user constraints", _CONTINUITY),
     Migration(6, "plans of several steps, each recorded once", _PLANS),
+    Migration(7, "capability sessions", _SESSIONS),
 )
 
 LATEST = MIGRATIONS[-1].version

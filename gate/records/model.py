@@ -349,6 +349,42 @@ class RunHistory:
     events: tuple[Event, ...]
 
 
+class SessionStatus(StrEnum):
+    """How a capability session stands."""
+
+    ACTIVE = "active"
+    PAUSED = "paused"
+    EXPIRED = "expired"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRecord:
+    """A stateful conversation of a run with the server of a tool."""
+
+    tenant_id: str
+    session_id: str
+    run_id: str
+    principal_id: str
+    trace_session_id: str
+    """Session of the agent that opened it."""
+    server: str
+    capability: str | None
+    """Capability it was opened for; None when it lists tools."""
+    remote_digest: str | None = None
+    """Digest of the server's own session id, which is as good as a credential and kept nowhere."""
+    reinitialized_from: str | None = None
+    """Expired session that this one replaces."""
+    status: SessionStatus = SessionStatus.ACTIVE
+    expires_at_ms: int = 0
+    """Database clock; equality counts as expired."""
+    paused_at_ms: int | None = None
+    """When it was last paused; None when it never was."""
+    progress_events: int = 0
+    elicitations: int = 0
+    version: int = 1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRecord:
     """A plan of several steps as it was first recorded; never changed."""

@@ -1,7 +1,7 @@
 """The one door to the records: every method is one transaction, tenant first, all or nothing.
 
 Holds no rule about who may do what; it applies a decision by compare-and-set and refuses when the records
-have moved. The methods are in four parts: runs, approvals, effects, plans.
+have moved. The methods are in five parts: runs, approvals, effects, plans, sessions.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from gate.records.database import ISOLATION_LEVELS, Database
 from gate.records.effect_store import EffectStore
 from gate.records.plan_store import PlanStore
 from gate.records.run_store import RunStore
+from gate.records.session_store import SessionStore
 
 
-class Store(RunStore, ApprovalStore, EffectStore, ContinuityStore, PlanStore):
+class Store(RunStore, ApprovalStore, EffectStore, ContinuityStore, PlanStore, SessionStore):
     """The systems of record. Safe to share between threads and with forked children; `close` it when done.
 
     Every method raises `StoreError` (`store_locked`, `store_busy`, `store_read_only`, `store_unavailable`,

@@ -77,6 +77,13 @@ PLANS = _table(
     "recorded_at_ms",
 )
 
+CAPABILITY_SESSIONS = _table(
+    "capability_sessions",
+    "tenant_id session_id run_id principal_id trace_session_id server status",
+    "opened_at_ms expires_at_ms paused_at_ms progress_events elicitations version changed_at_ms",
+    "capability remote_digest reinitialized_from",
+)
+
 COUNTERS = _table("counters", "tenant_id name", "value version updated_at_ms")
 
 COUNTER_USES = _table(

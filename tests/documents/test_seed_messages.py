@@ -48,6 +48,25 @@ SOUND: dict[str, dict[str, Any]] = {
             "execution": {"allow_network_access": ["restricted"]},
         }
     },
+    "trajectory.yaml": {
+        "trajectory": {
+            "policy_id": "canary",
+            "policy_version": "1",
+            "observe": {"create_ticket": {"counters": {"spend": "/amount"}}},
+            "rules": [
+                {
+                    "rule_id": "limit",
+                    "kind": "cumulative_limit",
+                    "applies_to": ["create_ticket"],
+                    "fingerprint_name": "release",
+                    "counter_name": "spend",
+                    "limit": "25.3",
+                    "predecessor": "create_ticket",
+                    "approval_scope": "create-ticket-manager",
+                }
+            ],
+        }
+    },
     "checkpoints.yaml": {
         "control_checkpoints": [
             {
@@ -289,6 +308,43 @@ EXPECTED: dict[str, list[tuple[str, str, str]]] = {
         ("controls/required_approval_roles/#", "blank", "controls.required_approval_roles entries must not be empty"),
         ("controls/required_approval_roles/#", "duplicate", "controls.required_approval_roles entries must be unique"),
     ],
+    "trajectory.yaml": [
+        ("", "root", "Trajectory policy must be TrajectoryPolicy"),
+        ("trajectory", "object", "Trajectory policy must be TrajectoryPolicy"),
+        ("trajectory/rules", "array", "Trajectory rules must be a tuple"),
+        ("trajectory/rules", "empty list", "Trajectory policy must contain at least one rule"),
+        ("trajectory/rules/#", "object", "Trajectory rules entries must be trajectory rule objects"),
+        ("trajectory/rules/#/kind", "unsupported", "Trajectory field is not supported: kind=garbage"),
+        *(
+            (f"{path}/{key}", condition, text + key)
+            for path, keys in (
+                ("trajectory", ("policy_id", "policy_version")),
+                ("trajectory/rules/#", ("rule_id", "kind")),
+            )
+            for key in keys
+            for condition, text in (
+                ("string", "Trajectory field must be a string: "),
+                ("missing", "Trajectory field is required: "),
+                ("blank", "Trajectory field is required: "),
+            )
+        ),
+        *(
+            (f"trajectory/rules/#/{key}", condition, text + key)
+            for key in ("fingerprint_name", "counter_name", "predecessor", "approval_scope", "limit")
+            for condition, text in (
+                ("string", "Trajectory field must be a string: "),
+                ("blank", "Trajectory field is required: "),
+            )
+        ),
+        *(
+            (path, "unsupported", f"Trajectory identifier is invalid: {path.rpartition('/')[2]}")
+            for path in (
+                *("trajectory/policy_id", "trajectory/policy_version", "trajectory/rules/#/rule_id"),
+                *("trajectory/rules/#/fingerprint_name", "trajectory/rules/#/counter_name"),
+                "trajectory/rules/#/predecessor",
+            )
+        ),
+    ],
     "runtime-controls.yaml": [
         ("", "root", "runtime_controls config must be a mapping"),
         ("runtime_controls", "object", "runtime_controls config must be a mapping"),
@@ -443,6 +499,7 @@ WRONG = {
     "blank": ["", " ", "\t"],
     "unsupported": ["garbage"],
     "too small": [0, -1],
+    "empty list": [[]],
 }
 
 
@@ -543,6 +600,8 @@ def _broken(file: str, path: str, condition: str) -> list[str]:
         parent["@"] = parent[last]
         return [json.dumps(document).replace('"@"', key) for key in written[condition]]
     values = ["9 lives"] if text_is_a_role(path, condition) else WRONG[condition]
+    if file == "trajectory.yaml" and condition == "unsupported" and not path.endswith("/kind"):
+        values = ["Garbage", "a" * 65, "-a", "a b"]
     return [_changed(file, real, value) for value in values]
 
 

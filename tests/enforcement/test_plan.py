@@ -61,6 +61,29 @@ def do(edge: Edge, plan: Any, index: int) -> None:
         edge.bodies.append(call.arguments.get("worker") or call.arguments["zone"])
 
 
+def carry_out(edge: Edge, *acts: Any) -> None:
+    """Carries out the plan: the steps of these numbers, and whatever else happens between them."""
+    with edge.plan() as plan:
+        for act in acts:
+            if isinstance(act, int):
+                do(edge, plan, act)
+            else:
+                act()
+
+
+def stopped(edge: Edge, *acts: Any) -> ActionBlocked:
+    """How the approved plan was stopped."""
+    approved(edge)
+    with pytest.raises(ActionBlocked) as blocked:
+        carry_out(edge, *acts)
+    return blocked.value
+
+
+def granting(edge: Edge, *rights: Any) -> Any:
+    """Leaves the principal with these rights only."""
+    return lambda: setattr(edge.rights, "granted", set(rights))
+
+
 def test_plan_with_all_rights_is_carried_out_once_and_answered_with_its_receipt(edge: Edge) -> None:
     approved(edge)
     edge.rights.questions.clear()
@@ -173,15 +196,10 @@ def test_adapter_that_the_bundle_does_not_trust_proves_nothing(edge: Edge) -> No
 
 
 def test_right_revoked_between_steps_stops_the_plan_and_leaves_it_partial(edge: Edge) -> None:
-    approved(edge)
+    blocked = stopped(edge, 0, granting(edge, EDITOR_A), 1)
 
-    with pytest.raises(ActionBlocked) as blocked, edge.plan() as plan:
-        do(edge, plan, 0)
-        edge.rights.granted = {EDITOR_A}
-        do(edge, plan, 1)
-
-    assert "plan_requirement_denied" in blocked.value.decision.codes
-    assert blocked.value.decision.obligation("stop_plan") == {
+    assert "plan_requirement_denied" in blocked.decision.codes
+    assert blocked.decision.obligation("stop_plan") == {
         "type": "stop_plan",
         "plan_ref": "immutable-plan-42",
         "to": "partial_side_effect",
@@ -192,9 +210,9 @@ def test_right_revoked_between_steps_stops_the_plan_and_leaves_it_partial(edge: 
         "side_effect_committed",
         "not_started",
     ]
-    (stopped,) = edge.events("plan_stopped")
-    assert (stopped["completed"], stopped["uncertain"], stopped["status"]) == ([0], [], "partial_side_effect")
-    assert "plan_requirement_denied" in stopped["reasons"]
+    (event,) = edge.events("plan_stopped")
+    assert (event["completed"], event["uncertain"], event["status"]) == ([0], [], "partial_side_effect")
+    assert "plan_requirement_denied" in event["reasons"]
     # Nothing goes on by itself, even with the right back: people find out what is there first.
     edge.rights.granted = {EDITOR_A, ZONE_A}
     with pytest.raises(ActionBlocked) as again, edge.plan():
@@ -205,38 +223,32 @@ def test_right_revoked_between_steps_stops_the_plan_and_leaves_it_partial(edge: 
 
 
 def test_right_revoked_before_the_first_step_leaves_the_plan_failed_before_any_effect(edge: Edge) -> None:
-    approved(edge)
-
-    with pytest.raises(ActionBlocked), edge.plan() as plan:
-        edge.rights.granted = set()
-        do(edge, plan, 0)
+    stopped(edge, granting(edge), 0)
 
     assert (edge.bodies, edge.status("run_change_plan")) == ([], "failed_before_effect")
 
 
 def test_rights_are_asked_again_after_a_pause(edge: Edge) -> None:
-    approved(edge)
+    run = edge.run
 
-    with pytest.raises(ActionBlocked) as blocked, edge.plan() as plan:
-        do(edge, plan, 0)
-        edge.gate.pause_run(edge.run)
-        edge.rights.granted = {EDITOR_A}
-        edge.gate.resume_run(edge.run)
-        do(edge, plan, 1)
+    blocked = stopped(
+        edge,
+        0,
+        lambda: edge.gate.pause_run(run),
+        granting(edge, EDITOR_A),
+        lambda: edge.gate.resume_run(run),
+        1,
+    )
 
-    assert "plan_requirement_denied" in blocked.value.decision.codes
+    assert "plan_requirement_denied" in blocked.decision.codes
 
 
 def test_target_that_moved_meanwhile_makes_another_plan(edge: Edge) -> None:
     edge.rights.granted |= {ZONE_B}
-    approved(edge)
 
-    with pytest.raises(ActionBlocked) as blocked, edge.plan() as plan:
-        do(edge, plan, 0)
-        edge.adapter.zones = {"shop": "zone-b"}
-        do(edge, plan, 1)
+    blocked = stopped(edge, 0, lambda: edge.adapter.zones.update(shop="zone-b"), 1)
 
-    assert "plan_changed" in blocked.value.decision.codes
+    assert "plan_changed" in blocked.decision.codes
     assert (edge.bodies, edge.status("run_change_plan")) == (["worker-a"], "partial_side_effect")
 
 

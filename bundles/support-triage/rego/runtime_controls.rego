@@ -205,6 +205,8 @@ sandbox_controls["sandbox_profile_contract"] := {
 	"network": "denied",
 	"secrets": "none",
 	"shell": "restricted",
+	"workspace": [],
+	"resume": "fresh",
 }
 
 # METADATA

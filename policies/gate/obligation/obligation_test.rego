@@ -30,6 +30,21 @@ test_allow_unapproved_write_claims if {
 	}]
 }
 
+# A step that is refused ends its plan; nobody else's refusal does, and nothing is promised to be undone.
+test_refused_step_stops_its_plan if {
+	bundles := fixture.put(fixture.bundles, "/triage/compound", {"create_ticket": {
+		"role": "step", "plan": "run_plan",
+		"steps": [],
+	}})
+	running := {"plan_ref": "plan-1", "status": "in_flight", "lease_expires_at_ms": 60000, "touched_steps": 1}
+	doc := fixture.put(fixture.ticket, "/state/plan", running)
+	stop := {"type": "stop_plan", "plan_ref": "plan-1", "to": "partial_side_effect"}
+	_owed_in(doc, bundles) == [stop]
+	not stop in _owed_in(fixture.put(doc, "/identity/tenant_id", "tenant-other"), bundles)
+	not stop in _owed_in(fixture.put(doc, "/state/plan/status", "partial_side_effect"), bundles)
+	_owed_in(fixture.without(doc, "/state/plan/plan_ref"), bundles) == [object.union(stop, {"plan_ref": null})]
+}
+
 test_redact_once_for_all_controls if {
 	bundles := fixture.put(fixture.bundles, "/triage/redactions", {
 		{"code": "b", "source": "", "pointers": ["/title", "/body"]},

@@ -175,6 +175,7 @@ _no_controls := {
 	"routing_controls": {},
 	"call_controls": {
 		"authorization_mode": "user_delegated_or_platform_owned",
+		"catalog_evidence_required": false,
 		"mcp_evidence_required": false,
 		"sandbox_evidence_required": false,
 		"verifier_contract_required_for_high_risk": false,

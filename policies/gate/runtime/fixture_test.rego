@@ -79,11 +79,14 @@ _controls := {
 	"verifiers": {
 		"trusted_verifier_contracts": ["verifier-v2"],
 		"on_untrusted_verifier_contract": "deny",
+		"verifier_contracts": {},
 	},
 	"sandbox": {
 		"sandbox_profile_contract": {
 			"contract_id": "box-v1", "network": "denied", "secrets": "none",
 			"shell": "restricted",
+			"workspace": ["/work:rw", "/cache:ro"],
+			"resume": "fresh",
 		},
 		"sandbox_profile_review_required": true,
 	},

@@ -38,7 +38,7 @@ test_deny_each_situation if {what: codes |
 		"mcp_shadow_server",
 	},
 	"oauth_scope": set(),
-	"sandbox": {"sandbox_profile_mismatch", "sandbox_profile_not_reviewed"},
+	"sandbox": {"sandbox_profile_mismatch", "sandbox_profile_not_reviewed", "sandbox_resume_not_allowed", "sandbox_workspace_not_allowed"},
 	"session": {"session_binding_mismatch", "session_mode_not_allowed", "session_not_live"},
 	"verifier": {"verifier_contract_untrusted", "verifier_not_passed"},
 	"role": {"worker_authority_not_inherited", "worker_capability_not_allowed", "escalated_to_human"},
@@ -75,8 +75,8 @@ test_deny_evidence_wanted if {
 	_codes(fixture.ticket, controls.bundles) == {"verifier_contract_missing"}
 	bundles := fixture.put(controls.bundles, "/triage/catalog/create_ticket/transport", "local")
 	_codes(fixture.ticket, bundles) == {
-		"verifier_contract_missing", "sandbox_profile_mismatch",
-		"sandbox_profile_not_reviewed",
+		"verifier_contract_missing", "sandbox_profile_mismatch", "sandbox_profile_not_reviewed",
+		"sandbox_workspace_not_allowed", "sandbox_resume_not_allowed",
 	}
 }
 

@@ -27,6 +27,24 @@ findings contains finding.new(
 	not _reviewed
 }
 
+findings contains finding.new(
+	"sandbox_workspace_not_allowed", "deny", "gate.sandbox", "sandbox.sandbox_profile_contract.workspace",
+	"runtime-controls.yaml#/runtime_controls/sandbox/sandbox_profile_contract",
+) if {
+	capability.calling
+	not _unsandboxed
+	not _workspace_allowed
+}
+
+findings contains finding.new(
+	"sandbox_resume_not_allowed", "deny", "gate.sandbox", "sandbox.sandbox_profile_contract.resume",
+	"runtime-controls.yaml#/runtime_controls/sandbox/sandbox_profile_contract",
+) if {
+	capability.calling
+	not _unsandboxed
+	not _started_as_allowed
+}
+
 default _sandbox := null
 
 _sandbox := input.evidence.sandbox
@@ -75,4 +93,22 @@ _reviewed if {
 	trim_space(input.evidence.sandbox.review_ref) != ""
 	is_string(input.evidence.sandbox.profile_digest)
 	input.evidence.sandbox.reviewed_digest == input.evidence.sandbox.profile_digest
+	input.evidence.sandbox.review_state == "approved"
+}
+
+_workspace_allowed if {
+	is_array(input.evidence.sandbox.workspace_entries)
+	count(input.evidence.sandbox.workspace_entries) == count([entry |
+		some entry in input.evidence.sandbox.workspace_entries
+		entry in router.sandbox_controls.sandbox_profile_contract.workspace
+	])
+}
+
+# That it says so itself: a sandbox of unknown origin is no fresh one.
+_started_as_allowed if is_null(input.evidence.sandbox.resumed_from)
+
+_started_as_allowed if {
+	router.sandbox_controls.sandbox_profile_contract.resume == "own_snapshot"
+	is_string(input.evidence.sandbox.snapshot_digest)
+	input.evidence.sandbox.resumed_from == input.evidence.sandbox.snapshot_digest
 }

@@ -12,11 +12,18 @@ _box := {
 	"network": "denied",
 	"secrets": "none",
 	"shell": "restricted",
+	"review_state": "approved",
+	"workspace_entries": ["/work:rw"],
+	"snapshot_digest": null,
+	"resumed_from": null,
 }
 
 _sound := controls.stating(fixture.ticket, "sandbox", _box)
 
-_both := {"sandbox_profile_mismatch", "sandbox_profile_not_reviewed"}
+_both := {
+	"sandbox_profile_mismatch", "sandbox_profile_not_reviewed", "sandbox_workspace_not_allowed",
+	"sandbox_resume_not_allowed",
+}
 
 _local := fixture.put(controls.bundles, "/triage/catalog/create_ticket/transport", "local")
 
@@ -36,7 +43,9 @@ test_none_capability_not_catalogued if {
 	_codes(fixture.put(fixture.ticket, "/request/capability", "run_shell"), _local) == set()
 }
 
-test_deny_without_controls if _codes(_sound, controls.bare) == {"sandbox_profile_mismatch"}
+test_deny_without_controls if {
+	_codes(_sound, controls.bare) == {"sandbox_profile_mismatch", "sandbox_workspace_not_allowed"}
+}
 
 test_deny_local_call_without_evidence if _misses_of_evidence == set()
 
@@ -66,6 +75,32 @@ _misses := {[path, what, got] |
 
 _wrong := {"sandbox_profile_mismatch"}
 
+_workspace := {"sandbox_workspace_not_allowed"}
+
+_resume := {"sandbox_resume_not_allowed"}
+
+test_resume if _misses_of_resume == set()
+
+_misses_of_resume := {[allowed, from, snapshot, got] |
+	some row in [
+		["own_snapshot", "sha256:own", "sha256:own", set()],
+		["own_snapshot", "sha256:other", "sha256:own", _resume],
+		["own_snapshot", "sha256:own", null, _resume],
+		["fresh", "sha256:own", "sha256:own", _resume],
+		[null, "sha256:own", "sha256:own", _resume],
+		["fresh", null, "sha256:own", set()],
+	]
+	[allowed, from, snapshot, codes] := row
+	doc := fixture.put(fixture.put(_sound, "/evidence/sandbox/resumed_from", from), "/evidence/sandbox/snapshot_digest", snapshot)
+	got := _codes(doc, controls.having("sandbox_profile_contract/resume", allowed))
+	got != codes
+}
+
+test_none_empty_workspace if {
+	doc := fixture.put(_sound, "/evidence/sandbox/workspace_entries", [])
+	_codes(doc, controls.having("sandbox_profile_contract/workspace", [])) == set()
+}
+
 _unreviewed := {"sandbox_profile_not_reviewed"}
 
 _owed := {
@@ -76,12 +111,24 @@ _owed := {
 	"/evidence/sandbox/review_ref": {"values": fixture.no_text, "codes": _unreviewed},
 	"/evidence/sandbox/profile_digest": {"values": fixture.garbage, "codes": _unreviewed},
 	"/evidence/sandbox/reviewed_digest": {"values": fixture.garbage, "codes": _unreviewed},
+	"/evidence/sandbox/review_state": {
+		"values": array.concat(fixture.garbage, ["pending", "rejected", "withdrawn", "APPROVED"]),
+		"codes": _unreviewed,
+	},
+	"/evidence/sandbox/workspace_entries": {
+		"values": [null, true, 17, "/work:rw", {}, [17], ["/work:ro"], ["/work:rw", "/etc:ro"]],
+		"codes": _workspace,
+	},
+	"/evidence/sandbox/resumed_from": {"values": [true, 17, "sha256:own", [], {}], "codes": _resume},
 }
 
 test_deny_control_missing if _misses_of_controls == set()
 
 _misses_of_controls := {[name, what, got] |
-	some name, codes in {"sandbox_profile_contract": _wrong, "sandbox_profile_review_required": _unreviewed}
+	some name, codes in {
+		"sandbox_profile_contract": (_wrong | _workspace),
+		"sandbox_profile_review_required": _unreviewed,
+	}
 	some what, bundles in controls.missing(name)
 	got := _codes(fixture.put(_sound, "/evidence/sandbox/reviewed_digest", _digests[name]), bundles)
 	got != codes

@@ -66,6 +66,23 @@ _passed if {
 	input.evidence.verifier.action_digest == input.digests.action_digest
 }
 
-_trusted if input.evidence.verifier.contract in router.verifiers_controls.trusted_verifier_contracts
+_trusted if {
+	input.evidence.verifier.contract in router.verifiers_controls.trusted_verifier_contracts
+	_very_contract
+}
+
+# A bundle that states no contracts trusts by name alone.
+_very_contract if count(object.keys(_contracts)) == 0
+
+_very_contract if {
+	is_string(input.evidence.verifier.signed_by)
+	_contracts[input.evidence.verifier.contract].version == input.evidence.verifier.contract_version
+	_contracts[input.evidence.verifier.contract].contract_digest == input.evidence.verifier.contract_digest
+	_contracts[input.evidence.verifier.contract].key_id == input.evidence.verifier.signed_by
+}
+
+default _contracts := {}
+
+_contracts := router.verifiers_controls.verifier_contracts
 
 _untrusted_may_be_approved if router.verifiers_controls.on_untrusted_verifier_contract == "require_approval"

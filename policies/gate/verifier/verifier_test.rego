@@ -95,6 +95,34 @@ _misses_of_controls := {[name, what, got] |
 	got != {["verifier_contract_untrusted", "deny"]}
 }
 
+# Once the bundle states which contract a name stands for, the name alone is nothing.
+_contracts := {"verifier-v2": {"version": "2", "contract_digest": "sha256:text", "key_id": "verifier-key"}}
+
+_signed := controls.stating(fixture.ticket, "verifier", object.union(_verdict, {
+	"contract_version": "2",
+	"contract_digest": "sha256:text",
+	"signed_by": "verifier-key",
+}))
+
+test_none_very_contract if {
+	_codes(_signed, controls.having("verifier_contracts", _contracts)) == set()
+}
+
+test_deny_other_contract_of_that_name if _misses_of_very == set()
+
+_misses_of_very := {[path, what, got] |
+	some field in ["contract_version", "contract_digest", "signed_by"]
+	path := concat("/", ["/evidence/verifier", field])
+	some what, doc in fixture.broken(_signed, path, fixture.garbage)
+	got := _codes(doc, controls.having("verifier_contracts", _contracts))
+	got != {"verifier_contract_untrusted"}
+}
+
+test_deny_contract_not_stated if {
+	bundles := controls.having("verifier_contracts", {"verifier-v3": _contracts["verifier-v2"]})
+	_codes(_signed, bundles) == {"verifier_contract_untrusted"}
+}
+
 test_untrusted_asks_a_person if {
 	bundles := controls.having("on_untrusted_verifier_contract", "require_approval")
 	doc := fixture.put(_sound, "/evidence/verifier/contract", "judge")
