@@ -87,7 +87,7 @@ class Evidence:
     sources: tuple[EvidenceSource, ...] = ()
     environment: str = ""
     timeout_ms: int = 2_000
-    """What all sources together may take for one document."""
+    """What all sources together may take for one document; the definition of a tool may take as long again before."""
     _slots: Mapping[str, threading.BoundedSemaphore] = field(default_factory=dict, repr=False)
 
     @classmethod

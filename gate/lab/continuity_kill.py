@@ -29,15 +29,8 @@ from gate.pdp import DecisionPoint
 from gate.records import BoundaryStatus, GateKey, Store
 from gate.trace import JsonlSink
 
-TENANT, PRINCIPAL = "tenant-acme", "user-42"
+TENANT = "tenant-acme"
 SUMMARY = "Two tickets were to be written."
-_IDENTITY = Identity(
-    tenant_id=TENANT,
-    principal_id=PRINCIPAL,
-    authorization_mode="user_delegated",
-    delegated_principal_id=PRINCIPAL,
-    delegated_scope="tickets:create",
-)
 _UNKILLED_SECONDS = 120.0
 # How long the first play may take, which is not killed: it says how long the others last.
 
@@ -72,6 +65,18 @@ class _Place:
         self.run_id = f"run-{self.number}"
 
     @property
+    def identity(self) -> Identity:
+        """One principal a round: constraints add up over the runs of a principal."""
+        principal = f"user-{self.number}"
+        return Identity(
+            tenant_id=TENANT,
+            principal_id=principal,
+            authorization_mode="user_delegated",
+            delegated_principal_id=principal,
+            delegated_scope="tickets:create",
+        )
+
+    @property
     def acknowledged(self) -> Path:
         return self.folder / f"acknowledged-{self.number}"
 
@@ -96,7 +101,7 @@ class _Place:
             session_id="session-1",
             run_id=self.run_id,
             trace_id=f"trace-{self.number}",
-            identity=_IDENTITY,
+            identity=self.identity,
             epoch=epoch,
         )
 
@@ -162,7 +167,7 @@ def _play(place: _Place) -> None:
 
         run = gate.start_run(
             agent_id=AGENT,
-            identity=_IDENTITY,
+            identity=place.identity,
             session_id="session-1",
             trace_id=f"trace-{place.number}",
             run_id=place.run_id,

@@ -273,6 +273,10 @@ test_audit_gives_the_code_where_the_bundle_has_no_word if {
 	_kept(doc, _bundles).reason == "plan_requirement_denied"
 }
 
+test_audit_of_a_bundle_without_version if {
+	_kept(_plan, core.without(_bundles, "/triage/bundle/version")).policy_version == null
+}
+
 test_audit_complete_without_evidence if {
 	kept := _kept(core.put(_plan, "/evidence/compound_authorization", null), _bundles)
 	[kept.plan_ref, kept.plan_digest, kept.task_ref, kept.principal_ref, kept.requirements, kept.decision] == [

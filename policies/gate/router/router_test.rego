@@ -142,6 +142,21 @@ test_whole_tables_of_controls if {
 	})
 }
 
+test_tables_of_plans_and_history if {
+	stated := {"create_ticket": {"some": "entry"}}
+	tables := _tables(fixture.ticket, json.patch(fixture.bundles, [
+		{"op": "add", "path": "/triage/trajectory", "value": stated},
+		{"op": "add", "path": "/triage/trajectory_rules", "value": stated},
+		{"op": "add", "path": "/triage/compound", "value": stated},
+		{"op": "add", "path": "/triage/compound_policy", "value": stated},
+		{"op": "add", "path": "/triage/compound_tasks", "value": stated},
+		{"op": "add", "path": "/triage/evidence_controls", "value": stated},
+	]))
+	[tables.trajectory, tables.compound] == [{"some": "entry"}, {"some": "entry"}]
+	[tables.trajectories, tables.plans, tables.trajectory_rules, tables.compound_policy] == [stated, stated, stated, stated]
+	[tables.compound_tasks, tables.evidence_controls] == [stated, stated]
+}
+
 test_decision_of_the_policy if {
 	_decision(fixture.ticket) == "approval_required"
 	_decision(fixture.reading) == "allow"
@@ -173,6 +188,14 @@ _no_controls := {
 	"required_controls": {},
 	"blocking_controls": {},
 	"routing_controls": {},
+	"evidence_controls": {},
+	"trajectory": {},
+	"trajectories": {},
+	"trajectory_rules": {},
+	"compound": {},
+	"plans": {},
+	"compound_policy": {},
+	"compound_tasks": {},
 	"call_controls": {
 		"authorization_mode": "user_delegated_or_platform_owned",
 		"catalog_evidence_required": false,
@@ -210,6 +233,14 @@ _all_tables := {
 	"decisions": router.decisions,
 	"call_controls": router.call_controls,
 	"routing_controls": router.routing_controls,
+	"evidence_controls": router.evidence_controls,
+	"trajectory": router.trajectory,
+	"trajectories": router.trajectories,
+	"trajectory_rules": router.trajectory_rules,
+	"compound": router.compound,
+	"plans": router.plans,
+	"compound_policy": router.compound_policy,
+	"compound_tasks": router.compound_tasks,
 }
 
 _facts(doc) := facts if {

@@ -4,6 +4,7 @@ import data.gate.fixture_test as core
 import data.gate.trajectory
 import data.gate.trajectory.fixture_test as fixture
 import data.gate.trajectory.outcome
+import data.gate.trajectory.rule
 
 test_none_sound if _codes(fixture.step, fixture.bundles) == set()
 
@@ -142,6 +143,19 @@ _misses_of_borrowing := {[asked, got] |
 	used := core.put(fixture.step, fixture.history("/counters/spend"), {"units": 24, "micros": 900000})
 	got := _codes(core.put(used, fixture.request("/counters/spend"), asked), fixture.bundles)
 	got != codes
+}
+
+test_whole_units_are_left if {
+	doc := core.put(fixture.step, fixture.history("/counters/spend"), {"units": 20, "micros": 900000})
+	_codes(core.put(doc, fixture.request("/counters/spend"), {"units": 3, "micros": 999999}), fixture.bundles) == set()
+}
+
+# No rule holds over nothing.
+test_first_of_an_empty_document if {
+	first := rule.first with input as {"agent": fixture.step.agent, "request": fixture.step.request}
+		with data.gate.agents.bundle_of as core.bundle_of
+		with data.gate.bundles as fixture.bundles
+	first == {"rule_id": "bound", "reason": "current_fingerprint_missing"}
 }
 
 test_history_counter_broken if _misses_of_used == set()

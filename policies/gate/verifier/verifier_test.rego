@@ -118,6 +118,10 @@ _misses_of_very := {[path, what, got] |
 	got != {"verifier_contract_untrusted"}
 }
 
+test_none_bundle_that_states_no_contracts if {
+	_codes(_signed, fixture.without(controls.bundles, "/triage/verifiers_controls/verifier_contracts")) == set()
+}
+
 test_deny_contract_not_stated if {
 	bundles := controls.having("verifier_contracts", {"verifier-v3": _contracts["verifier-v2"]})
 	_codes(_signed, bundles) == {"verifier_contract_untrusted"}
