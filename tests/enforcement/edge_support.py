@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 import threading
@@ -14,8 +15,9 @@ from typing import Any
 
 from gate.compiler import assemble, compile_bundle, write
 from gate.enforcement import Gate
-from gate.evidence import HttpRights, Identity, PlanStep, Requirement, Run
+from gate.evidence import HttpRights, Identity, PlanStep, Requirement, Run, sign_evidence
 from gate.evidence.http_json import JsonService
+from gate.evidence.services import VerifierSource
 from gate.pdp import EmbeddedDecisionPoint
 from gate.records import ReviewerKey, Store, generate_key
 from gate.trace import TraceEvent
@@ -33,8 +35,31 @@ def copied(name: str, folder: Path, placeholder: str = "as8VEQmAlpUH8IGf0BmcTFOH
     text = path.read_text("utf-8")
     assert placeholder in text
     path.write_text(text.replace(placeholder, KEY[1]), "utf-8")
+    policy = target / "policy.yaml"
+    policy.write_text(policy.read_text("utf-8").replace(placeholder, KEY[1]), "utf-8")
     write(compile_bundle(target))
     return target
+
+
+def passed(question: Mapping[str, Any]) -> dict[str, str]:
+    """The verdict of the trusted verifier that the action passed, signed with the key the bundle names."""
+    with_store = Store.open("sqlite://")
+    facts = {
+        "contract": "rollout-health-verifier",
+        "contract_version": "2",
+        "contract_digest": "sha256:" + "8" * 64,
+        "verdict": "passed",
+        "action_digest": question["action_digest"],
+        "checked_at_ms": with_store.now_ms() - 1000,
+    }
+    with_store.close()
+    signed = sign_evidence(
+        facts, section="verifier", environment="test", key_id="rollout-health-2026", private_key=KEY[0]
+    )
+    return {
+        "payload": base64.b64encode(signed.payload).decode(),
+        "signature": base64.b64encode(signed.signature).decode(),
+    }
 
 
 def embedded(folder: Path) -> EmbeddedDecisionPoint:
@@ -217,6 +242,8 @@ def open_edge(point: Any, folder: Path, **options: Any) -> Iterator[Edge]:
     store = Store.open(f"sqlite:///{path}", busy_timeout_ms=30_000)
     trace, rights = Kept(), Rights({EDITOR_A, ZONE_A})
     # The key of the reviewer is good from 2026 on, whatever this machine's clock says.
+    verifier = VerifierSource(ask=passed, capabilities=frozenset({"roll_out"}), checked_by="rollout-health")
+    options.setdefault("evidence", [verifier])
     gate = Gate(point, store, environment="test", trace=trace, **options)
     run = gate.start_run(
         agent_id="edge-deployer-ref",
