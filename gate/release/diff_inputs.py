@@ -243,6 +243,8 @@ def _split(bases: Sequence[Candidate], touched: frozenset[str]) -> tuple[list[Ca
         return list(bases), []
     about = [{str(value_at(b.base, ("request", "capability"))), str(value_at(b.base, ("operation",)))} for b in bases]
     first = [base for base, names in zip(bases, about, strict=True) if names & touched]
+    if not first:  # what changed is no capability or operation, such as a reviewer
+        return list(bases), []
     return first, [base for base in bases if base not in first]
 
 

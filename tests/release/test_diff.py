@@ -135,7 +135,7 @@ def test_diff_sees_a_reviewer_more(old: Path, edited: Edited) -> None:
         f"    keys:\n      - key_id: second-1\n        public_key: {generate_key()[1]}\n"
         '        not_before: "2026-01-01T00:00:00Z"\n        not_after: "2028-01-01T00:00:00Z"\n'
     )
-    changes = decision_diff(old, edited("reviewers.yaml", "reviewers:\n", more), limit=FEW).changes
+    changes = decision_diff(old, edited("reviewers.yaml", "reviewers:\n", more), limit=6 * FEW).changes
     allowed = [c for c in changes if c.group == "newly_allowed" and c.about == "create_ticket"]
     voters = [[v["reviewer"] for v in c.witness.new_input["state"]["approval"]["votes"]] for c in allowed]
     assert ["second"] in voters
