@@ -9,27 +9,12 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from gate.cli.options import option, output_option
+from gate.cli.options import output_option, story_options
 from gate.lab.demo import Step, stage
 
 
 @click.command()
-@option(
-    "--bundle",
-    type=click.Path(path_type=Path),
-    default=Path("bundles/support-triage"),
-    show_default=True,
-    envvar="GATE_BUNDLE",
-    help="Bundle the story is played on; a copy of it is used.",
-)
-@option(
-    "--engine",
-    type=click.Choice(["embedded", "opa"]),
-    default="embedded",
-    show_default=True,
-    envvar="GATE_ENGINE",
-    help="embedded: in this process, not for production. opa: a real sidecar.",
-)
+@story_options("bundles/support-triage", bundle_help="Bundle the story is played on; a copy of it is used.")
 @output_option()
 def demo(bundle: Path, engine: str, output: str) -> None:
     """Play the support-triage story and show each verdict with its reason codes."""

@@ -10,29 +10,14 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from gate.cli.options import option, output_option
+from gate.cli.options import output_option, story_options
 from gate.errors import EXIT_DENIED
 from gate.lab.refund_story import Step
 from gate.lab.refund_story import stage as refund_stage
 
 
 @click.command("refund-story")
-@option(
-    "--bundle",
-    type=click.Path(path_type=Path),
-    default=Path("bundles/refund-desk"),
-    show_default=True,
-    envvar="GATE_BUNDLE",
-    help="Bundle the story is played on; a copy of it is used.",
-)
-@option(
-    "--engine",
-    type=click.Choice(["embedded", "opa"]),
-    default="embedded",
-    show_default=True,
-    envvar="GATE_ENGINE",
-    help="embedded: in this process, not for production. opa: a real sidecar.",
-)
+@story_options("bundles/refund-desk", bundle_help="Bundle the story is played on; a copy of it is used.")
 @output_option()
 @click.pass_context
 def refund_story(ctx: click.Context, bundle: Path, engine: str, output: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gate.cli.options import option, output_option
+from gate.cli.options import option, output_option, story_options
 from gate.errors import EXIT_DENIED
 
 if TYPE_CHECKING:
@@ -46,22 +46,7 @@ _DATABASES = ("sqlite", "postgresql")
     envvar="GATE_SOAK_KILLS",
     help="Tool calls whose process is killed at a random step.",
 )
-@option(
-    "--bundle",
-    type=click.Path(path_type=Path),
-    default=Path("bundles/refund-desk"),
-    show_default=True,
-    envvar="GATE_BUNDLE",
-    help="Bundle of the killed calls.",
-)
-@option(
-    "--engine",
-    type=click.Choice(["embedded", "opa"]),
-    default="opa",
-    show_default=True,
-    envvar="GATE_ENGINE",
-    help="What decides the killed calls.",
-)
+@story_options("bundles/refund-desk", engine="opa", bundle_help="Bundle of the killed calls.")
 @output_option()
 @click.pass_context
 def soak(

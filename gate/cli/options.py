@@ -178,50 +178,67 @@ def environment_option(function: Function) -> Function:
 
 def signing_options(function: Function) -> Function:
     """`--signing-key` and `--key-id`, handed over as `signing_key`; None when nothing is to be signed."""
-
-    @functools.wraps(function)
-    def with_key(*, signing_key: Path | None, key_id: str | None, **others: Any) -> Any:
-        if key_id is not None and signing_key is None:
-            raise click.UsageError("--key-id needs --signing-key")
-        key = None if signing_key is None else read_signing_key(signing_key, key_id=key_id)
-        return function(signing_key=key, **others)
-
-    decorated: Any = with_key
-    for one in (
-        option("--key-id", envvar="GATE_KEY_ID", help="Id of the key. Default: the file's name without suffix."),
-        option(
-            "--signing-key",
-            type=PATH,
-            envvar="GATE_SIGNING_KEY",
-            help="Private key to sign the bundle and its provenance with; `gate keys new` makes one.",
-        ),
-    ):
-        decorated = one(decorated)
-    return decorated  # type: ignore[no-any-return] # the parameters differ, the command does not
+    return _key_options(
+        function,
+        "signing_key",
+        "--signing-key",
+        read_signing_key,
+        help_text="Private key to sign the bundle and its provenance with; `gate keys new` makes one.",
+    )
 
 
 def verification_options(function: Function) -> Function:
     """`--verification-key` and `--key-id`, handed over as `key`; None when no signature is asked for."""
+    return _key_options(
+        function,
+        "key",
+        "--verification-key",
+        VerificationKey.read,
+        help_text="Public key the bundle and its provenance must be signed with.",
+    )
+
+
+def _key_options(function: Function, name: str, flag: str, read: Callable[..., Any], *, help_text: str) -> Function:
+    """A file of a key and the key's id, read together and handed over as `name`; None without the file."""
 
     @functools.wraps(function)
-    def with_key(*, verification_key: Path | None, key_id: str | None, **others: Any) -> Any:
-        if key_id is not None and verification_key is None:
-            raise click.UsageError("--key-id needs --verification-key")
-        key = None if verification_key is None else VerificationKey.read(verification_key, key_id=key_id)
-        return function(key=key, **others)
+    def with_key(*, key_file: Path | None, key_id: str | None, **others: Any) -> Any:
+        if key_id is not None and key_file is None:
+            raise click.UsageError(f"--key-id needs {flag}")
+        return function(**{name: None if key_file is None else read(key_file, key_id=key_id)}, **others)
 
+    variable = "GATE_" + flag.removeprefix("--").replace("-", "_").upper()
     decorated: Any = with_key
     for one in (
         option("--key-id", envvar="GATE_KEY_ID", help="Id of the key. Default: the file's name without suffix."),
-        option(
-            "--verification-key",
-            type=PATH,
-            envvar="GATE_VERIFICATION_KEY",
-            help="Public key the bundle and its provenance must be signed with.",
-        ),
+        option(flag, "key_file", type=PATH, envvar=variable, help=help_text),
     ):
         decorated = one(decorated)
     return decorated  # type: ignore[no-any-return] # the parameters differ, the command does not
+
+
+def story_options(bundle: str, *, engine: str = "embedded", bundle_help: str) -> Callable[[Function], Function]:
+    """`--bundle` and `--engine` of what is played on a copy of a bundle; `bundle` and `engine` are the defaults."""
+
+    def decorated(function: Function) -> Function:
+        played = option(
+            "--engine",
+            type=click.Choice(["embedded", "opa"]),
+            default=engine,
+            show_default=True,
+            envvar="GATE_ENGINE",
+            help="embedded: in this process, not for production. opa: a real sidecar.",
+        )(function)
+        return option(
+            "--bundle",
+            type=PATH,
+            default=Path(bundle),
+            show_default=True,
+            envvar="GATE_BUNDLE",
+            help=bundle_help,
+        )(played)
+
+    return decorated
 
 
 def minimum_option(function: Function) -> Function:
