@@ -13,8 +13,8 @@ from gate.compiler import assemble, compile_bundle, write
 from gate.decision import ActionBlocked
 from gate.enforcement import AlreadyCommitted, EffectNotStarted, Gate
 from gate.evidence import Identity, Run
-from gate.pdp import DecisionPoint, EmbeddedDecisionPoint
 from gate.evidence.services import Ask, charge_review_source
+from gate.pdp import DecisionPoint, EmbeddedDecisionPoint
 from gate.records import GateKey, PublicKey, ReviewerKey, Store, generate_key
 
 ENVIRONMENT = "test"
