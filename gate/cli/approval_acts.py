@@ -36,7 +36,7 @@ def _signing(name: str, text: str) -> Callable[[Callable[..., None]], click.Comm
             store_options,
             point_options,
             environment_option,
-            option("--reason", default="", help="Why, in the reviewer's words; kept with the approval."),
+            option("--reason", default="", help="Why, on one line, in the reviewer's words; signed with the vote."),
             option(
                 "--key",
                 required=True,
@@ -128,13 +128,11 @@ def _say(
         approval = found_approval(store, records.tenant, approval_id)
         with decision_point(options) as point:
             reviews = Gate(point, store, environment=environment).reviews
-            vote = reviews.sign(approval, decision=decision, key=key, delegate_to=delegate_to)
+            vote = reviews.sign(approval, decision=decision, key=key, delegate_to=delegate_to, reason=reason)
             note(f"{key.reviewer} signs {decision} for {approval.capability}, action {approval.action_digest}")
             if approval.standing_digest is not None:
                 note(f"the approval stands for more than this action: see `gate approvals show {approval_id}`")
-            moved = reviews.vote(
-                records.tenant, approval_id, vote, decision=decision, reviewer=key.reviewer, reason=reason
-            )
+            moved = reviews.vote(records.tenant, approval_id, vote, decision=decision, reviewer=key.reviewer)
     if output == "json":
         emit_json({"approval_id": moved.approval_id, "status": str(moved.status), "votes": len(moved.votes)})
     else:
@@ -145,8 +143,12 @@ ACTS: tuple[click.Command, ...] = (
     _simple("approve", VoteDecision.APPROVED, "Sign approval ID"),
     _simple("reject", VoteDecision.REJECTED, "Reject ID, signed"),
     delegate,
-    _simple("cancel", VoteDecision.CANCELLED, "Take the pending request ID back, signed"),
-    _simple("revoke", VoteDecision.REVOKED, "Take the approval ID back that was given, signed"),
+    _simple(
+        "cancel", VoteDecision.CANCELLED, "Take the pending request ID back, signed by a reviewer, or by who asked"
+    ),
+    _simple(
+        "revoke", VoteDecision.REVOKED, "Take the approval ID back that was given, signed, until its call has started"
+    ),
     sweep,
 )
 """The commands that move an approval, in the order a reviewer meets them."""

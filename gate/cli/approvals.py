@@ -177,7 +177,8 @@ def _render(approval: ApprovalRecord, expired: bool) -> None:
     click.echo("votes, unverified" if approval.votes else "votes  none")
     for vote in approval.votes:
         claims = _claims(vote)
-        click.echo("  " + "  ".join(f"{name} {cell(claims[name])}" for name in _CLAIMED))
+        said = [] if claims["reason"] is None else [f"reason {quoted(claims['reason'])}"]
+        click.echo("  " + "  ".join([*(f"{name} {cell(claims[name])}" for name in _CLAIMED), *said]))
 
 
 def _leaf(leaf: Any) -> str:
@@ -196,7 +197,7 @@ def _claims(vote: StoredVote) -> dict[str, str | None]:
     except GateError:
         payload = None
     fields = payload if isinstance(payload, dict) else {}
-    return {name: fields[name] if isinstance(fields.get(name), str) else None for name in _CLAIMED}
+    return {name: fields[name] if isinstance(fields.get(name), str) else None for name in (*_CLAIMED, "reason")}
 
 
 for _command in (*ACTS, keygen, keys):

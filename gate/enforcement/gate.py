@@ -124,7 +124,8 @@ class Gate(Crossing):
         self._verifier = CallVerifier(store=store, environment=environment, keys=dict(call_keys or {}))
         self._desk = Desk(
             ask=functools.partial(ask, point),
-            evidence_facts=point.facts,
+            # Looked up when it is asked: a tool's process, which only verifies calls, has no decision point.
+            evidence_facts=lambda agent_id: point.facts(agent_id),
             store=store,
             evidence=self._evidence,
             sealer=Sealer(key=seal_key, keys=seal_keys or {}),

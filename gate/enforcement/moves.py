@@ -19,7 +19,7 @@ from gate.enforcement.tracing import Tracer
 from gate.errors import ConflictError, EvidenceError, InputError
 from gate.evidence import EvidenceBuilder, Identity, Run
 from gate.pdp import DecisionPoint
-from gate.records import ApprovalRecord, ApprovalStatus, RunStatus, Store, StoredVote
+from gate.records import ApprovalRecord, ApprovalStatus, RunStatus, Store, StoredVote, peek_reason
 
 _logger = logging.getLogger(__name__)
 
@@ -54,9 +54,10 @@ class Moves:
     def revoke(self, tenant_id: str, approval_id: str, vote: StoredVote, *, reviewer: str) -> ApprovalRecord:
         """Takes an approval back that was given; `vote` is signed over `revoked`.
 
-        Raises as `cancel` does.
+        One that a call has consumed is taken back while the call's tool has not started: a tool that verifies its calls
+        then refuses to. Raises as `cancel` does.
         """
-        return self._signed(tenant_id, approval_id, vote, "revoke", reason=f"revoked by {reviewer}", who=reviewer)
+        return self._signed(tenant_id, approval_id, vote, "revoke", said="revoked", who=reviewer)
 
     def cancel(self, tenant_id: str, approval_id: str, vote: StoredVote, *, reviewer: str) -> ApprovalRecord:
         """Takes a pending request back; `vote` is signed over `cancelled`.
@@ -64,7 +65,7 @@ class Moves:
         Raises `ActionBlocked` when the policies refuse it, `InputError` for an unknown approval, `ConflictError` when
         somebody else changed the approval first.
         """
-        return self._signed(tenant_id, approval_id, vote, "cancel", reason=f"cancelled by {reviewer}", who=reviewer)
+        return self._signed(tenant_id, approval_id, vote, "cancel", said="cancelled", who=reviewer)
 
     def take_back(self, requester: Identity, approval_id: str) -> ApprovalRecord:
         """Takes the requester's own pending request back; the host has verified that it is he. Raises as `cancel`."""
@@ -160,18 +161,20 @@ class Moves:
         return statuses(to)
 
     def _signed(
-        self, tenant_id: str, approval_id: str, vote: StoredVote, transition: str, *, reason: str, who: str
+        self, tenant_id: str, approval_id: str, vote: StoredVote, transition: str, *, said: str, who: str
     ) -> ApprovalRecord:
         approval = self.known(tenant_id, approval_id)
         person = reviewing(approval, who)
         move = self.move_of(person, self._ask(approval, person, vote, transition), approval)
+        # Allowed: the signature holds, over the reason too.
+        why = peek_reason(vote)
         return self.store.add_vote(
             tenant_id,
             approval_id,
             expected_version=approval.version,
             vote=vote,
             to_status=move.to_status,
-            reason=reason,
+            reason=f"{said} by {who}" + (f": {why}" if why else ""),
             ends_run=move.ends_run,
             resumes_run=move.resumes_run,
         )

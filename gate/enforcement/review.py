@@ -27,6 +27,9 @@ from gate.records import (
 )
 from gate.records.model import RECONCILED
 
+REVOCATION_MS = 3_600_000
+"""How long a revocation that nobody handed in can be handed in, in milliseconds, whatever is left of the approval."""
+
 _TRANSITIONS = {
     VoteDecision.APPROVED: "approve",
     VoteDecision.REJECTED: "reject",
@@ -41,13 +44,23 @@ class Reviews(Moves):
     """Votes and reconciliations of one gate."""
 
     def sign(
-        self, approval: ApprovalRecord, *, decision: str, key: ReviewerKey, delegate_to: str | None = None
+        self,
+        approval: ApprovalRecord,
+        *,
+        decision: str,
+        key: ReviewerKey,
+        delegate_to: str | None = None,
+        reason: str = "",
     ) -> StoredVote:
         """A reviewer's signed word; runs where the reviewer's key is, never beside the agent.
 
-        `decision` is approved, rejected, delegated (with `delegate_to`, a reviewer's id), cancelled or revoked. Raises
-        `InputError` for another word, and for a delegate where there must be none or none where there must be one.
+        `decision` is approved, rejected, delegated (with `delegate_to`, a reviewer's id), cancelled or revoked;
+        `reason` the reviewer's own words on one line, under the same signature. Raises `InputError` for another word,
+        and for a delegate where there must be none or none where there must be one.
         """
+        word, now_ms = _decision(decision), self.clock_ms()
+        # A claim can be in flight when the approval's own time is over, and is then still to be stopped.
+        valid_ms = REVOCATION_MS if word is VoteDecision.REVOKED else 0
         return sign(
             VotePayload(
                 environment=self.environment,
@@ -55,29 +68,29 @@ class Reviews(Moves):
                 nonce=approval.nonce,
                 contract_digest=approval.contract_digest,
                 action_digest=approval.action_digest,
-                decision=_decision(decision),
+                decision=word,
                 reviewer=key.reviewer,
                 key_id=key.key_id,
-                issued_at_ms=self.clock_ms(),
-                expires_at_ms=approval.expires_at_ms,
+                issued_at_ms=now_ms,
+                expires_at_ms=max(approval.expires_at_ms, now_ms + valid_ms),
                 standing_digest=approval.standing_digest,
                 delegate_to=delegate_to,
+                reason=reason or None,
             ),
             key.private_key,
         )
 
     def vote(
-        self, tenant_id: str, approval_id: str, vote: StoredVote, *, decision: str, reviewer: str, reason: str = ""
+        self, tenant_id: str, approval_id: str, vote: StoredVote, *, decision: str, reviewer: str
     ) -> ApprovalRecord:
-        """Hands in a signed word; returns the approval as it now is. `reason`: the reviewer's own words, unsigned.
+        """Hands in a signed word; returns the approval as it now is, with the reason that was signed.
 
         Raises `ActionBlocked` when the policies refuse it, `InputError` for an unknown approval or decision word,
         `ConflictError` when somebody else changed the approval first. A rejection that stops the run does so in the
         same transaction.
         """
         word = _decision(decision)
-        said = f"{word} by {reviewer}" + (f": {reason}" if reason else "")
-        return self._signed(tenant_id, approval_id, vote, _TRANSITIONS[word], reason=said, who=reviewer)
+        return self._signed(tenant_id, approval_id, vote, _TRANSITIONS[word], said=str(word), who=reviewer)
 
     def reconcile(
         self,

@@ -168,6 +168,9 @@ class EvidenceBuilder:
         document = self._base(reviewer, record, checkpoint="state", operation="approval_transition", now_ms=now_ms)
         document["request"] = {"transition": transition}
         document["state"]["approval"] = self._approval_facts(approval, facts, vote)
+        document["state"]["approval"]["undispatched"] = self.store.undispatched(
+            approval.tenant_id, approval.approval_id
+        )
         document["evidence"] = {"vote": None if vote is None else vote_facts(vote, facts.reviewers)}
         return Prepared(document=document, facts=facts, run=record, approval=approval)
 

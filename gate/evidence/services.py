@@ -1,4 +1,4 @@
-"""Sources that ask a service of the host: access decisions, incident records, verdicts of verifiers.
+"""Sources that ask a service of the host: access decisions, incident and billing records, verdicts of verifiers.
 
 Each is a section, a question and an answer; nothing here decides. What the service does not say stays unsaid, and what
 it says about somebody else is left as it is for the policies to see.
@@ -97,6 +97,24 @@ def ownership_source(
     )
 
 
+def charge_review_source(
+    ask: Ask,
+    *,
+    capabilities: frozenset[str] = frozenset({"issue_refund"}),
+    subject: str = "/charge_id",
+    checked_by: str = "svc-billing-ledger",
+) -> RecordSource:
+    """`evidence.charge_review` from billing: whose charge it is, how much, and whether it repeats another one."""
+    return RecordSource(
+        section="charge_review",
+        ask=ask,
+        subject=subject,
+        field="charge_id",
+        capabilities=capabilities,
+        checked_by=checked_by,
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifierSource:
     """`evidence.verifier` from a verifier that signs its verdict about exactly this action."""
@@ -126,4 +144,12 @@ class VerifierSource:
         return SignedEvidence(payload, signature)
 
 
-__all__ = ["Ask", "JsonService", "RecordSource", "VerifierSource", "ownership_source", "retrieval_source"]
+__all__ = [
+    "Ask",
+    "JsonService",
+    "RecordSource",
+    "VerifierSource",
+    "charge_review_source",
+    "ownership_source",
+    "retrieval_source",
+]

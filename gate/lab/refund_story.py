@@ -21,6 +21,7 @@ from gate.decision import ActionBlocked
 from gate.enforcement import AlreadyCommitted, CallRefused, EffectNotStarted, Gate
 from gate.errors import InputError
 from gate.evidence import Identity, Run
+from gate.lab.billing import Billing
 from gate.lab.demo import decision_point
 from gate.records import GateKey, PublicKey, ReviewerKey, Store, generate_key
 
@@ -28,6 +29,7 @@ TENANT = "cedardesk"
 COMPACTIONS = 5
 TURNS = 60
 _ENVIRONMENT = "refund-story"
+_PRINCIPAL = "user-7"
 _REASON = "The customer was charged twice."
 _REFUND, _MANAGER_REFUND = "issue_refund", "issue_manager_refund"
 _UNREVIEWED_UP_TO = 2500
@@ -38,6 +40,7 @@ _BOUNDARIES = (
     (_REFUND, 10001),
     (_MANAGER_REFUND, 10001),
 )
+"""Of charges that billing has verified to be duplicates."""
 _NOISE = (
     "Where is my parcel? It was promised for Tuesday.",
     "Here is a screenshot of the tracking page.",
@@ -106,8 +109,9 @@ def stage(bundle: Path, engine: str) -> Iterator[Story]:
             key = GateKey(key_id="executor", private_key=private)
             listed = {"executor": PublicKey(public_key=public)}
             service = RefundService(gate=Gate(point, service_store, environment=_ENVIRONMENT, call_keys=listed))
-            gate = Gate(point, store, environment=_ENVIRONMENT, call_key=key)
-            yield Story(gate=gate, store=store, keys=keys, service=service)
+            billing = Billing(TENANT)
+            gate = Gate(point, store, environment=_ENVIRONMENT, call_key=key, evidence=[billing.source()])
+            yield Story(gate=gate, store=store, keys=keys, service=service, billing=billing)
 
 
 def _copy_with_throwaway_keys(bundle: Path, root: Path) -> tuple[Compiled, dict[str, ReviewerKey]]:
@@ -137,14 +141,18 @@ class Story:
     keys: dict[str, ReviewerKey]
     """A reviewer's key by role."""
     service: RefundService
+    billing: Billing
     conversation: Conversation = field(default_factory=Conversation)
 
     def play(self) -> Iterator[Step]:
         """Plays the whole story, a step at a time."""
         for number, (capability, amount) in enumerate(_BOUNDARIES):
-            run = self._start(f"session-boundary-{number}")
+            run, charge = self._start(f"session-boundary-{number}"), f"ch-{number}"
+            self._charge(charge, amount, duplicate_of=f"{charge}-first")
             title = f"{amount // 100}.{amount % 100:02} by {capability}"
-            yield self._call(run, title, capability, _refund(f"ch-{number}", amount), key=f"boundary-{number}")
+            yield self._call(run, title, capability, _refund(charge, amount), key=f"boundary-{number}")
+        yield from self._unverified()
+        self._charge("ch-78", 7800, duplicate_of="ch-78-first")
         run, refund = self._start("session-refund-78"), _refund("ch-78", 7800)
         step = self._call(run, "78.00 is proposed", _REFUND, refund, key="refund-78")
         yield step
@@ -160,14 +168,35 @@ class Story:
         yield self._call(run, "and once more: its receipt", _REFUND, refund, key="refund-78")
 
     def unreviewed(self) -> int:
-        """How many payments of more than 25.00 no consumed approval stands for: none, or the desk is open."""
-        wanted = len([p for p in self.service.payments if p["amount_minor"] > _UNREVIEWED_UP_TO])
+        """How many payments that want a review no consumed approval stands for: none, or the desk is open."""
+        wanted = len([p for p in self.service.payments if not self._automatic(p)])
         return max(0, wanted - sum(str(a.status) == "consumed" for a in self.store.approvals(TENANT)))
+
+    def _automatic(self, payment: dict[str, Any]) -> bool:
+        charge = self.billing.charges.get(payment["charge_id"], {})
+        return payment["amount_minor"] <= _UNREVIEWED_UP_TO and charge.get("duplicate") is True
+
+    def _unverified(self) -> Iterator[Step]:
+        """25.00 that nobody verified to be charged twice."""
+        run, amount = self._start("session-unverified"), _UNREVIEWED_UP_TO
+        self._charge("ch-once", amount)
+        for title, charge in (
+            ("25.00 of a charge that is no duplicate", "ch-once"),
+            ("25.00 of a charge that billing does not know", "ch-unknown"),
+        ):
+            yield self._call(run, title, _REFUND, _refund(charge, amount), key=charge)
+        self._charge("ch-dark", amount, duplicate_of="ch-dark-first")
+        self.billing.down = True
+        yield self._call(run, "25.00 while billing does not answer", _REFUND, _refund("ch-dark", amount), key="ch-dark")
+        self.billing.down = False
+
+    def _charge(self, charge: str, amount: int, *, duplicate_of: str | None = None) -> None:
+        self.billing.charge(charge, amount, principal_id=_PRINCIPAL, duplicate_of=duplicate_of)
 
     def _start(self, session: str) -> Run:
         return self.gate.start_run(
             agent_id="refund-desk-ref",
-            identity=Identity(tenant_id=TENANT, principal_id="user-7"),
+            identity=Identity(tenant_id=TENANT, principal_id=_PRINCIPAL),
             session_id=session,
             trace_id=f"trace-{session}",
         )

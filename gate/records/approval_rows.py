@@ -9,12 +9,12 @@ import base64
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, func, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, exists, func, select
 
 from gate import canonical
 from gate.records import checks
-from gate.records.model import ApprovalRecord, ApprovalStatus, StoredVote
-from gate.records.tables import APPROVAL_USES, APPROVAL_VOTES, APPROVALS
+from gate.records.model import ApprovalRecord, ApprovalStatus, EffectStatus, StoredVote
+from gate.records.tables import APPROVAL_CONSUMPTIONS, APPROVAL_USES, APPROVAL_VOTES, APPROVALS, DISPATCHES, EFFECTS
 
 
 def find(tx: Connection, tenant_id: str, approval_id: str) -> ApprovalRecord | None:
@@ -84,6 +84,32 @@ def uses_of(tx: Connection, tenant_id: str, approval_id: str) -> int:
         APPROVAL_USES.c.tenant_id == tenant_id, APPROVAL_USES.c.approval_id == approval_id
     )
     return int(tx.execute(query).scalar_one())
+
+
+def undispatched(tx: Connection, tenant_id: str, approval_id: str) -> int:
+    """How many claims under the approval are in flight and were not taken up by a tool."""
+    count = 0
+    for table in (APPROVAL_CONSUMPTIONS, APPROVAL_USES):
+        same_effect = [
+            EFFECTS.c[name] == table.c[name] for name in ("tenant_id", "principal_id", "capability", "business_key")
+        ]
+        same_dispatch = [
+            DISPATCHES.c[name] == table.c[name]
+            for name in ("tenant_id", "principal_id", "capability", "business_key", "fencing")
+        ]
+        query = (
+            select(func.count())
+            .select_from(table)
+            .join(EFFECTS, and_(*same_effect, EFFECTS.c.fencing == table.c.fencing))
+            .where(
+                table.c.tenant_id == tenant_id,
+                table.c.approval_id == approval_id,
+                EFFECTS.c.status == EffectStatus.IN_FLIGHT.value,
+                ~exists().where(*same_dispatch),
+            )
+        )
+        count += int(tx.execute(query).scalar_one())
+    return count
 
 
 def rejected_meanwhile(tx: Connection, tenant_id: str, principal_id: str, digests: Iterable[str]) -> bool:

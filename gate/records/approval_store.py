@@ -101,6 +101,11 @@ class ApprovalStore:
         status = None if status is None else checks.member("status", ApprovalStatus, status)
         return self._database.reading(lambda tx: approval_rows.all_of(tx, tenant_id, status=status))
 
+    def undispatched(self, tenant_id: str, approval_id: str) -> int:
+        """How many claims under the approval are in flight and were not taken up by a tool that verifies its calls."""
+        tenant_id, approval_id = checks.name("tenant_id", tenant_id), checks.name("approval_id", approval_id)
+        return self._database.reading(lambda tx: approval_rows.undispatched(tx, tenant_id, approval_id))
+
     def add_vote(
         self,
         tenant_id: str,
@@ -119,7 +124,7 @@ class ApprovalStore:
         `resumes_run`: the run goes on, if it was paused for this approval.
 
         Raises `ConflictError`: `approval_unknown`, `approval_changed`, `approval_transition_illegal`,
-        `approval_expired`, `vote_repeated`.
+        `approval_expired`, `approval_dispatched` (a consumed one whose call a tool has started), `vote_repeated`.
         """
         tenant_id, approval_id = checks.name("tenant_id", tenant_id), checks.name("approval_id", approval_id)
         checks.whole("expected_version", expected_version, low=1)

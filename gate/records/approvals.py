@@ -123,7 +123,7 @@ def add_vote(
     the run goes on, if it was paused for this approval.
 
     Raises `ConflictError`: `approval_unknown`, `approval_changed`, `approval_transition_illegal`,
-    `approval_expired`, `vote_repeated`.
+    `approval_expired`, `approval_dispatched`, `vote_repeated`.
     """
     for part in (vote.payload, vote.signature):
         if type(part) is not bytes or not 0 < len(part) <= MAX_VOTE_BYTES:
@@ -133,7 +133,11 @@ def add_vote(
     if to_status not in VOTE_MOVES.get(before, frozenset()):
         raise _illegal(before, to_status)
     now = now_ms(tx)
-    if row["expires_at_ms"] <= now:
+    if before is ApprovalStatus.CONSUMED:
+        # The approval is locked here and where a tool takes its dispatch: one of the two comes first.
+        if not approval_rows.undispatched(tx, tenant_id, approval_id):
+            raise checks.conflict("approval_dispatched", "the approved call was started or is over", "see its effect")
+    elif row["expires_at_ms"] <= now:
         raise checks.conflict("approval_expired", "the approval request has expired", "ask for a new approval")
     payload_digest = canonical.digest_bytes(vote.payload)
     cast = approval_rows.vote_rows(tx, tenant_id, approval_id)

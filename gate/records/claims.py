@@ -18,7 +18,6 @@ from gate.records.model import ApprovalStatus, Claim, Claimed, EffectStatus, Run
 from gate.records.runs import LockedRun
 from gate.records.statements import InsertNew, InsertNewPair
 from gate.records.tables import APPROVAL_CONSUMPTIONS, APPROVAL_USES, EFFECTS, IDEMPOTENCY
-from gate.records.votes import peek_key_id
 
 _LEASE_END = NOW + bindparam("lease_ms")
 _USE_KEY = InsertNew(IDEMPOTENCY, IDEMPOTENCY.c.action_digest, first_used_at_ms=NOW)
@@ -134,7 +133,7 @@ def _check_approval(tx: Connection, wanted: Claim) -> RowMapping | None:
     ):
         raise checks.conflict("approval_consumed", "the approval has been used as often as it may be", again)
     votes = approval_rows.vote_payloads(tx, wanted.tenant_id, wanted.approval_id)
-    if denied_keys.among(tx, wanted.tenant_id, [key for vote in votes if (key := peek_key_id(vote))], ()):
+    if denied_keys.signed_any(tx, wanted.tenant_id, votes):
         raise checks.conflict("approval_key_denied", "a key that signed the approval was denied since", again)
     # Read under the lock: the wait for it can have lasted past the expiry.
     if row["expires_at_ms"] <= now_ms(tx):

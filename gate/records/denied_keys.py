@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Connection, or_, select
+from sqlalchemy import Connection, select
 
 from gate.records import checks
 from gate.records.clock import now_ms
-from gate.records.model import DeniedKey
+from gate.records.model import DeniedKey, StoredVote
 from gate.records.statements import InsertNew
 from gate.records.tables import DENIED_KEYS
+from gate.records.votes import peek_key_id, verify
 
 _INSERT = InsertNew(DENIED_KEYS)
 
@@ -42,10 +43,16 @@ def all_of(tx: Connection, tenant_id: str) -> list[DeniedKey]:
     return [DeniedKey(**row) for row in tx.execute(query).mappings()]
 
 
-def among(tx: Connection, tenant_id: str, key_ids: Iterable[str], public_keys: Iterable[str]) -> list[DeniedKey]:
-    """Those denied keys whose id or whose very key is among the given ones."""
-    query = select(DENIED_KEYS).where(
-        DENIED_KEYS.c.tenant_id == tenant_id,
-        or_(DENIED_KEYS.c.key_id.in_(sorted(set(key_ids))), DENIED_KEYS.c.public_key.in_(sorted(set(public_keys)))),
-    )
-    return [DeniedKey(**row) for row in tx.execute(query).mappings()]
+def signed_any(tx: Connection, tenant_id: str, votes: Iterable[StoredVote]) -> bool:
+    """True when a denied key signed one of `votes`: under the key's own id, or as the very key under any other.
+
+    Which key signed is found by trying the denied ones, so that no list of keys has to be at hand, or believed.
+    """
+    return any(signed(vote, key) for key in all_of(tx, tenant_id) for vote in votes)
+
+
+def signed(vote: StoredVote, key: DeniedKey) -> bool:
+    """True when the vote claims the key's id, or its signature holds under the very key."""
+    if peek_key_id(vote) == key.key_id:
+        return True
+    return key.public_key is not None and verify(vote, key.public_key) is not None

@@ -17,7 +17,6 @@ from gate.records.keys import EffectKey
 from gate.records.model import ApprovalStatus, EffectRecord, EffectStatus, RunStatus
 from gate.records.statements import InsertNew
 from gate.records.tables import APPROVAL_CONSUMPTIONS, APPROVAL_USES, DISPATCHES
-from gate.records.votes import peek_key_id
 
 _TAKE = InsertNew(DISPATCHES, DISPATCHES.c.fencing, dispatched_at_ms=NOW)
 _AGAIN = "nothing was started; decide about the call anew"
@@ -144,7 +143,7 @@ def _check_approval(tx: Connection, wanted: Dispatch, row: RowMapping) -> None:
     if not consumed:
         raise checks.conflict("approval_not_consumed", "the claim did not consume this approval", _AGAIN)
     votes = approval_rows.vote_payloads(tx, wanted.tenant_id, str(wanted.approval_id))
-    if denied_keys.among(tx, wanted.tenant_id, [key for vote in votes if (key := peek_key_id(vote))], ()):
+    if denied_keys.signed_any(tx, wanted.tenant_id, votes):
         raise checks.conflict("approval_key_denied", "a key that signed the approval was denied since", _AGAIN)
 
 

@@ -71,6 +71,8 @@ VOTE_MOVES: Mapping[ApprovalStatus, frozenset[ApprovalStatus]] = {
         {ApprovalStatus.PENDING, ApprovalStatus.APPROVED, ApprovalStatus.REJECTED, ApprovalStatus.CANCELLED}
     ),
     ApprovalStatus.APPROVED: frozenset({ApprovalStatus.REVOKED}),
+    # While the claim that consumed it waits for its tool; the consumption stays, so that nothing consumes it again.
+    ApprovalStatus.CONSUMED: frozenset({ApprovalStatus.REVOKED}),
 }
 """Statuses that a signed word may leave an approval in, by the status it has."""
 

@@ -62,9 +62,11 @@ class VotePayload:
     """What a standing approval is for; signed only where the request asks for one."""
     delegate_to: str | None = None
     """Reviewer to whom a delegated vote is handed; signed only then."""
+    reason: str | None = None
+    """Why, in the reviewer's own words, on one line; for people, and no rule reads it."""
 
 
-_OPTIONAL = frozenset({"standing_digest", "delegate_to"})
+_OPTIONAL = frozenset({"standing_digest", "delegate_to", "reason"})
 _KEYS = frozenset(VotePayload.__dataclass_fields__) - _OPTIONAL
 
 
@@ -105,6 +107,13 @@ def peek_key_id(vote: StoredVote) -> str | None:
     fields = _parsed(vote)
     payload = None if fields is None else _read(fields)
     return None if payload is None else payload.key_id
+
+
+def peek_reason(vote: StoredVote) -> str | None:
+    """The reason that the vote's bytes state, as unverified as the vote is; None when they state none."""
+    fields = _parsed(vote)
+    payload = None if fields is None else _read(fields)
+    return None if payload is None else payload.reason
 
 
 def generate_key() -> tuple[str, str]:
@@ -148,7 +157,7 @@ def _read(fields: dict[str, Any]) -> VotePayload | None:
     # Whoever hands his vote on says to whom, and nobody else names anybody.
     if (fields["decision"] == VoteDecision.DELEGATED) != ("delegate_to" in fields):
         return None
-    if "delegate_to" in fields and not _is_text(fields["delegate_to"]):
+    if any(name in fields and not _is_text(fields[name]) for name in ("delegate_to", "reason")):
         return None
     issued, expires = (fields[k] for k in _TIMES)
     if type(issued) is not int or type(expires) is not int or not 0 <= issued < expires:

@@ -13,6 +13,7 @@ from gate.compiler import assemble, compile_bundle, write
 from gate.decision import ActionBlocked
 from gate.enforcement import AlreadyCommitted, EffectNotStarted, Gate
 from gate.evidence import Identity, Run
+from gate.evidence.services import Ask, charge_review_source
 from gate.pdp import DecisionPoint, EmbeddedDecisionPoint
 from gate.records import GateKey, PublicKey, ReviewerKey, Store, generate_key
 
@@ -48,6 +49,17 @@ def desk_point(bundle: Path) -> EmbeddedDecisionPoint:
     return EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
 
 
+def all_duplicates(question: Mapping[str, Any]) -> dict[str, Any]:
+    """Billing, where every charge repeats another one of the same customer, whatever the amount."""
+    return {
+        **{name: question[name] for name in ("charge_id", "tenant_id", "principal_id")},
+        "duplicate": True,
+        "duplicate_of": f"{question['charge_id']}-first",
+        "amount_minor": 1_000_000,
+        "currency": "USD",
+    }
+
+
 @dataclass(slots=True, kw_only=True)
 class Desk:
     """One gate of a refund desk."""
@@ -59,10 +71,28 @@ class Desk:
     _run: Run | None = None
 
     @classmethod
-    def open(cls, point: DecisionPoint, url: str, *, clock_ms: Callable[[], int] | None = None, **options: Any) -> Desk:
+    def open(
+        cls,
+        point: DecisionPoint,
+        url: str,
+        *,
+        clock_ms: Callable[[], int] | None = None,
+        billing: Ask = all_duplicates,
+        **options: Any,
+    ) -> Desk:
+        """A desk on a store of its own at `url`; `billing` says what it knows of a charge."""
         store = Store.open(url, busy_timeout_ms=30_000, **options)
         clock = {} if clock_ms is None else {"clock_ms": clock_ms}
-        gate = Gate(point, store, environment=ENVIRONMENT, call_key=CALL_KEY, call_keys=CALL_KEYS, **clock)
+        gate = Gate(
+            point,
+            store,
+            environment=ENVIRONMENT,
+            call_key=CALL_KEY,
+            call_keys=CALL_KEYS,
+            evidence=[charge_review_source(billing)],
+            evidence_timeout_ms=30_000,
+            **clock,
+        )
         return cls(gate=gate, store=store)
 
     @property

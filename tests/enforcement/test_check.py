@@ -12,6 +12,7 @@ from gate.enforcement.gate import CHECKPOINT_OF
 
 ALLOWED = ("allow", ("operation_allowed",))
 NOT_NAMED = ("deny", ("no_rule_permits",))
+NO_SESSION = ("session_binding_mismatch", "session_capability_denied", "session_mode_not_allowed", "session_not_live")
 EXPECTED = {
     "run_start": ALLOWED,
     "user_message": NOT_NAMED,
@@ -21,6 +22,9 @@ EXPECTED = {
     "list_tools": ALLOWED,
     "emit": ALLOWED,
     "notify": NOT_NAMED,
+    # Neither belongs to a session that anybody opened.
+    "elicit": ("deny", ("elicitation_refused", *NO_SESSION)),
+    "progress": ("deny", ("progress_event_refused", *NO_SESSION)),
 }
 
 

@@ -28,6 +28,27 @@ def test_boundaries_are_answered_as_the_refund_rules_say(played: tuple[list[Step
     ]
 
 
+def test_small_refund_of_what_nobody_verified_waits_for_a_reviewer(played: tuple[list[Step], object, int]) -> None:
+    waiting = ("approval_missing", "configured_allow", "refund_of_verified_duplicate")
+    assert [(s.title, s.verdict, s.reasons, s.paid, s.ledger_unchanged) for s in played[0][5:8]] == [
+        ("25.00 of a charge that is no duplicate", "require_approval", waiting, False, True),
+        (
+            "25.00 of a charge that billing does not know",
+            "require_approval",
+            waiting,
+            False,
+            True,
+        ),
+        (
+            "25.00 while billing does not answer",
+            "deny",
+            (*waiting[:2], "evidence_checker_untrusted", "evidence_undated", waiting[2]),
+            False,
+            True,
+        ),
+    ]
+
+
 def test_after_every_compaction_review_is_still_asked_for_and_the_tool_refuses(
     played: tuple[list[Step], object, int],
 ) -> None:
@@ -62,7 +83,7 @@ def test_command_prints_one_document(repo: Path) -> None:
     done = CliRunner().invoke(cli, ["lab", "refund-story", "--bundle", bundle, "--output", "json"])
     document = json.loads(done.stdout)
     assert (done.exit_code, document["payments"], document["unreviewed"]) == (0, 2, 0)
-    assert len(document["steps"]) == 5 + 1 + 3 * COMPACTIONS + 3
+    assert len(document["steps"]) == 5 + 3 + 1 + 3 * COMPACTIONS + 3
 
 
 def test_bundle_without_the_reviewers_of_the_story_is_refused(repo: Path) -> None:

@@ -5,9 +5,121 @@ package gate.bundles.refund_desk
 import data.gate.finding
 
 # METADATA
-# title: "audit of refund_review_over_25 on issue_refund"
+# title: "audit of refund_of_verified_duplicate on issue_refund"
 # custom:
 #   source: "checkpoints.yaml#/control_checkpoints/0"
+controls contains {"policy_requirement": "refund_of_verified_duplicate", "predicate_result": _tool_execution_refund_of_verified_duplicate_result, "action": "require_approval", "control_version": "1.0", "eval_case_id": "refund_duplicate_unverified"} if {
+	input.checkpoint == "tool_execution"
+	input.request.capability == "issue_refund"
+}
+
+# METADATA
+# title: "require_approval refund_of_verified_duplicate on issue_refund"
+# custom:
+#   source: "checkpoints.yaml#/control_checkpoints/0"
+demands contains finding.new("refund_of_verified_duplicate", "require_approval", "control.tool_execution", "control_checkpoints.refund_of_verified_duplicate", "checkpoints.yaml#/control_checkpoints/0") if {
+	input.checkpoint == "tool_execution"
+	input.request.capability == "issue_refund"
+	not _tool_execution_refund_of_verified_duplicate_false
+}
+
+_tool_execution_refund_of_verified_duplicate_true if {
+	_v_boolean_evidence_charge_review_duplicate_typed
+	_v_boolean_evidence_charge_review_duplicate == false
+}
+
+_tool_execution_refund_of_verified_duplicate_true if {
+	_v_string_evidence_charge_review_charge_id_typed
+	_v_string_arguments_charge_id_typed
+	_v_string_evidence_charge_review_charge_id != _v_string_arguments_charge_id
+}
+
+_tool_execution_refund_of_verified_duplicate_true if {
+	_v_string_evidence_charge_review_duplicate_of_typed
+	_v_string_arguments_charge_id_typed
+	_v_string_evidence_charge_review_duplicate_of == _v_string_arguments_charge_id
+}
+
+_tool_execution_refund_of_verified_duplicate_true if {
+	_v_string_evidence_charge_review_tenant_id_typed
+	_v_string_identity_tenant_id_typed
+	_v_string_evidence_charge_review_tenant_id != _v_string_identity_tenant_id
+}
+
+_tool_execution_refund_of_verified_duplicate_true if {
+	_v_string_evidence_charge_review_principal_id_typed
+	_v_string_identity_principal_id_typed
+	_v_string_evidence_charge_review_principal_id != _v_string_identity_principal_id
+}
+
+_tool_execution_refund_of_verified_duplicate_true if {
+	_v_string_evidence_charge_review_currency_typed
+	_v_string_arguments_currency_typed
+	_v_string_evidence_charge_review_currency != _v_string_arguments_currency
+}
+
+_tool_execution_refund_of_verified_duplicate_true if {
+	_v_number_arguments_amount_minor_typed
+	_v_number_evidence_charge_review_amount_minor_typed
+	_v_number_arguments_amount_minor > _v_number_evidence_charge_review_amount_minor
+}
+
+_tool_execution_refund_of_verified_duplicate_false if {
+	_v_boolean_evidence_charge_review_duplicate_typed
+	_v_boolean_evidence_charge_review_duplicate == true
+	_v_string_evidence_charge_review_charge_id_typed
+	_v_string_arguments_charge_id_typed
+	_v_string_evidence_charge_review_charge_id == _v_string_arguments_charge_id
+	_v_string_evidence_charge_review_duplicate_of_typed
+	_v_string_evidence_charge_review_duplicate_of != _v_string_arguments_charge_id
+	_v_string_evidence_charge_review_tenant_id_typed
+	_v_string_identity_tenant_id_typed
+	_v_string_evidence_charge_review_tenant_id == _v_string_identity_tenant_id
+	_v_string_evidence_charge_review_principal_id_typed
+	_v_string_identity_principal_id_typed
+	_v_string_evidence_charge_review_principal_id == _v_string_identity_principal_id
+	_v_string_evidence_charge_review_currency_typed
+	_v_string_arguments_currency_typed
+	_v_string_evidence_charge_review_currency == _v_string_arguments_currency
+	_v_number_arguments_amount_minor_typed
+	_v_number_evidence_charge_review_amount_minor_typed
+	_v_number_arguments_amount_minor <= _v_number_evidence_charge_review_amount_minor
+}
+
+default _tool_execution_refund_of_verified_duplicate_result := "unknown"
+
+_tool_execution_refund_of_verified_duplicate_result := "true" if _tool_execution_refund_of_verified_duplicate_true
+
+_tool_execution_refund_of_verified_duplicate_result := "false" if _tool_execution_refund_of_verified_duplicate_false
+
+_tool_execution_refund_of_verified_duplicate_unknown contains "arguments.amount_minor" if not _v_number_arguments_amount_minor_typed
+
+_tool_execution_refund_of_verified_duplicate_unknown contains "arguments.charge_id" if not _v_string_arguments_charge_id_typed
+
+_tool_execution_refund_of_verified_duplicate_unknown contains "arguments.currency" if not _v_string_arguments_currency_typed
+
+_tool_execution_refund_of_verified_duplicate_unknown contains "evidence.charge_review.amount_minor" if not _v_number_evidence_charge_review_amount_minor_typed
+
+_tool_execution_refund_of_verified_duplicate_unknown contains "evidence.charge_review.charge_id" if not _v_string_evidence_charge_review_charge_id_typed
+
+_tool_execution_refund_of_verified_duplicate_unknown contains "evidence.charge_review.currency" if not _v_string_evidence_charge_review_currency_typed
+
+_tool_execution_refund_of_verified_duplicate_unknown contains "evidence.charge_review.duplicate" if not _v_boolean_evidence_charge_review_duplicate_typed
+
+_tool_execution_refund_of_verified_duplicate_unknown contains "evidence.charge_review.duplicate_of" if not _v_string_evidence_charge_review_duplicate_of_typed
+
+_tool_execution_refund_of_verified_duplicate_unknown contains "evidence.charge_review.principal_id" if not _v_string_evidence_charge_review_principal_id_typed
+
+_tool_execution_refund_of_verified_duplicate_unknown contains "evidence.charge_review.tenant_id" if not _v_string_evidence_charge_review_tenant_id_typed
+
+_tool_execution_refund_of_verified_duplicate_unknown contains "identity.principal_id" if not _v_string_identity_principal_id_typed
+
+_tool_execution_refund_of_verified_duplicate_unknown contains "identity.tenant_id" if not _v_string_identity_tenant_id_typed
+
+# METADATA
+# title: "audit of refund_review_over_25 on issue_refund"
+# custom:
+#   source: "checkpoints.yaml#/control_checkpoints/1"
 controls contains {"policy_requirement": "refund_review_over_25", "predicate_result": _tool_execution_refund_review_over_25_result, "action": "require_approval", "control_version": "1.0", "eval_case_id": "refund_25_01"} if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "issue_refund"
@@ -16,8 +128,8 @@ controls contains {"policy_requirement": "refund_review_over_25", "predicate_res
 # METADATA
 # title: "require_approval refund_review_over_25 on issue_refund"
 # custom:
-#   source: "checkpoints.yaml#/control_checkpoints/0"
-demands contains finding.new("refund_review_over_25", "require_approval", "control.tool_execution", "control_checkpoints.refund_review_over_25", "checkpoints.yaml#/control_checkpoints/0") if {
+#   source: "checkpoints.yaml#/control_checkpoints/1"
+demands contains finding.new("refund_review_over_25", "require_approval", "control.tool_execution", "control_checkpoints.refund_review_over_25", "checkpoints.yaml#/control_checkpoints/1") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "issue_refund"
 	not _tool_execution_refund_review_over_25_false
@@ -44,7 +156,7 @@ _tool_execution_refund_review_over_25_unknown contains "arguments.amount_minor" 
 # METADATA
 # title: "audit of refund_manager_over_100 on issue_refund"
 # custom:
-#   source: "checkpoints.yaml#/control_checkpoints/1"
+#   source: "checkpoints.yaml#/control_checkpoints/2"
 controls contains {"policy_requirement": "refund_manager_over_100", "predicate_result": _tool_execution_refund_manager_over_100_result, "action": "deny", "control_version": "1.0", "eval_case_id": "refund_100_01"} if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "issue_refund"
@@ -53,8 +165,8 @@ controls contains {"policy_requirement": "refund_manager_over_100", "predicate_r
 # METADATA
 # title: "deny refund_manager_over_100 on issue_refund"
 # custom:
-#   source: "checkpoints.yaml#/control_checkpoints/1"
-findings contains finding.new("refund_manager_over_100", "deny", "control.tool_execution", "control_checkpoints.refund_manager_over_100", "checkpoints.yaml#/control_checkpoints/1") if {
+#   source: "checkpoints.yaml#/control_checkpoints/2"
+findings contains finding.new("refund_manager_over_100", "deny", "control.tool_execution", "control_checkpoints.refund_manager_over_100", "checkpoints.yaml#/control_checkpoints/2") if {
 	input.checkpoint == "tool_execution"
 	input.request.capability == "issue_refund"
 	not _tool_execution_refund_manager_over_100_false

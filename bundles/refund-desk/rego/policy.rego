@@ -136,3 +136,14 @@ findings contains finding.new("configured_with_approval", "allow", "cap_210", "c
 # custom:
 #   source: "policy.yaml#/policy/capabilities/issue_manager_refund"
 decisions["issue_manager_refund"] := "approval_required"
+
+# METADATA
+# title: "When evidence.charge_review counts"
+# custom:
+#   source: "policy.yaml#/policy/evidence/charge_review"
+evidence_controls["charge_review"] := {
+	"max_age_ms": 300000,
+	"checked_by": ["svc-billing-ledger"],
+	"signature_keys": null,
+	"required_for": [],
+}

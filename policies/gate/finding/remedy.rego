@@ -180,6 +180,7 @@ remedies := {
 	"tool_principal_mismatch": "the tool must run as the catalog's tool_principal",
 	"trace_missing": "the host must state a trace id",
 	"transition_not_by_human": "a verified human must move the record, not the agent or its principal",
+	"approval_call_started": "the call that the approval was for was started or is over; see its effect",
 	"transition_not_allowed": "the approval is not in a state that allows this",
 	"unknown_side_effect": "reconcile the effect under its original idempotency key before anything else",
 	"verifier_contract_missing": "a call of high risk needs a verifier's verdict under a trusted contract",

@@ -183,6 +183,8 @@ _needs_no_human if lapse.asked
 
 _needs_no_human if withdrawal.by_requester
 
+_needs_no_human if withdrawal.signed_by_requester
+
 # Both transitions are made by people: an agent, or a run acting for its principal, moves no record.
 _by_human if {
 	input.identity.authorization_mode == "human_approved"

@@ -42,7 +42,9 @@ _bundle := agents.bundle_of[input.input.agent.agent_id]
 
 _capability := input.input.request.capability
 
+# What the catalog's schema does not allow can be anything, wherever it stands.
 _shown[pointer] := value if {
+	input.input.evidence.arguments.valid == true
 	some pointer in data.gate.bundles[_bundle].bundle.show_arguments[_capability]
 	path := [token | some part in split(trim_prefix(pointer, "/"), "/"); token := _unescaped(part)]
 	value := object.get(input.input.request.arguments, path, null)

@@ -17,6 +17,7 @@ _input := {
 		"arguments": {"to": "team", "a/b": true, "body": "secret", "list": ["secret"]},
 		"text": "secret",
 	},
+	"evidence": {"arguments": {"valid": true}},
 	"envelope": {"facts": ["secret"]},
 	"state": {"approval": {"reason": "secret"}},
 }
@@ -64,6 +65,13 @@ test_agent_nobody_governs_shows_no_argument if {
 test_arguments_of_wrong_type_are_not_logged if {
 	strange := json.patch(_event, [{"op": "replace", "path": "/input/request/arguments", "value": "secret"}])
 	_masked(strange) == [object.union(_kept, {"request": {"capability": "send", "shown_arguments": {}}})]
+}
+
+test_arguments_that_are_not_known_to_be_valid_are_not_logged if {
+	every value in [null, false, "true", 1, {}] {
+		strange := json.patch(_event, [{"op": "replace", "path": "/input/evidence/arguments/valid", "value": value}])
+		_masked(strange) == [object.union(_kept, {"request": {"capability": "send", "shown_arguments": {}}})]
+	}
 }
 
 test_sections_of_wrong_type_or_absent_leave_nothing if {

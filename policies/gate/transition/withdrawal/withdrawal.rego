@@ -2,7 +2,8 @@
 # title: A request is cancelled, an approval is revoked
 # description: >-
 #   whoever holds a role that the contract names takes it back with a signature; who asked may take the request back,
-#   where the contract lets him. Taking authority away needs no independence: it helps nobody
+#   where the contract lets him. Taking authority away needs no independence: it helps nobody. An approval that a claim
+#   has consumed can be taken back until its tool has started: the tool asks the records first
 package gate.transition.withdrawal
 
 import data.gate.approval.votes
@@ -12,6 +13,11 @@ import data.gate.router
 findings contains finding.new("transition_not_allowed", "deny", "gate.transition.withdrawal", "", "") if {
 	asked
 	not _state_allows
+}
+
+findings contains finding.new("approval_call_started", "deny", "gate.transition.withdrawal", "", "") if {
+	_recalling
+	not _not_started
 }
 
 findings contains finding.new("approval_expired", "deny", "gate.transition.withdrawal", "", "") if {
@@ -64,6 +70,17 @@ by_requester if {
 }
 
 # METADATA
+# title: Who asked takes the request back with his own key
+# description: the contract allows it and reviewers.yaml lists the key as his; a role is not needed
+signed_by_requester if {
+	asked
+	input.request.transition == "cancel"
+	router.contract.requester_may_cancel == true
+	votes.key_valid(input.evidence.vote)
+	input.evidence.vote.reviewer == input.state.approval.requested_by
+}
+
+# METADATA
 # title: State the approval moves to
 next_status := _decisions[input.request.transition] if asked
 
@@ -75,6 +92,26 @@ _state_allows if {
 	input.state.approval.status == _from[input.request.transition]
 	is_number(input.state.approval.version)
 }
+
+_state_allows if {
+	_recalling
+	is_number(input.state.approval.version)
+}
+
+_recalling if {
+	asked
+	input.request.transition == "revoke"
+	input.state.approval.status == "consumed"
+}
+
+# Claims that consumed it, are in flight and have not been taken up by a tool.
+_not_started if {
+	is_number(input.state.approval.undispatched)
+	input.state.approval.undispatched > 0
+}
+
+# What has been consumed is not consumed again, so that only its call can still be stopped, whatever the time.
+_before_expiry if _recalling
 
 _before_expiry if {
 	is_number(input.now_ms)
@@ -94,6 +131,8 @@ _signed if {
 	input.evidence.vote.contract_digest == input.state.approval.contract_digest
 	input.evidence.vote.decision == _decisions[input.request.transition]
 }
+
+_may_withdraw if signed_by_requester
 
 _may_withdraw if {
 	votes.key_valid(input.evidence.vote)

@@ -25,7 +25,7 @@ _misses := {[path, what, got] |
 
 _owed := {
 	"/state/approval/status": {
-		"values": array.concat(fixture.garbage, ["pending", "rejected", "expired", "revoked", "consumed", "cancelled"]),
+		"values": array.concat(fixture.garbage, ["pending", "rejected", "expired", "revoked", "cancelled"]),
 		"codes": {"transition_not_allowed"},
 	},
 	"/state/approval/version": {"values": fixture.no_number, "codes": {"transition_not_allowed"}},
@@ -100,6 +100,70 @@ test_deny_without_a_contract if {
 	_codes_in(_revoking, fixture.without(fixture.bundles, "/triage/contracts/create_ticket")) == {"approval_reviewer_invalid"}
 }
 
+# What a claim has consumed is taken back while the claim's tool has not started, whatever is left of the approval.
+test_none_sound_recalling if {
+	_codes(_recalling) == set()
+	_codes(fixture.put(_recalling, "/state/approval/expires_at_ms", 1)) == set()
+	_codes(fixture.put(_recalling, "/state/approval/undispatched", 2)) == set()
+	_next(_recalling) == "revoked"
+}
+
+test_deny_recalling if _misses_of_recalling == set()
+
+_misses_of_recalling := {[path, what, got] |
+	some path, owed in _owed_recalling
+	some what, doc in fixture.broken(_recalling, path, owed.values)
+	got := _codes(doc)
+	got != owed.codes
+}
+
+_owed_recalling := {
+	"/state/approval/undispatched": {"values": array.concat(fixture.no_number, [0, -1]), "codes": {"approval_call_started"}},
+	"/state/approval/version": {"values": fixture.no_number, "codes": {"transition_not_allowed"}},
+	"/evidence/vote/verified": {"values": fixture.no_true, "codes": {"approval_signature_invalid"}},
+	"/now_ms": {"values": fixture.no_number, "codes": {"approval_signature_invalid", "approval_reviewer_invalid"}},
+}
+
+test_deny_cancelling_what_is_consumed if {
+	cancelling := fixture.put(_cancelling, "/state/approval/undispatched", 1)
+	_codes(fixture.put(cancelling, "/state/approval/status", "consumed")) == {"transition_not_allowed"}
+}
+
+# Who asked and is listed signs it himself, without a role, where the contract lets him.
+test_none_cancelled_by_who_asked if {
+	_codes_in(_asker_cancelling, _requester_listed) == set()
+	_by_human(_asker_cancelling, _requester_listed) == set()
+}
+
+test_deny_cancelled_by_who_asked if _misses_of_asker == set()
+
+_misses_of_asker := {[name, got] |
+	some name, sent in {
+		"contract_silent": [_asker_cancelling, fixture.put(_requester_listed, _may_path, null)],
+		"not_a_word": [_asker_cancelling, fixture.put(_requester_listed, _may_path, "true")],
+		"not_listed": [_asker_cancelling, _requester_may],
+		"somebody_else_asked": [
+			fixture.put(_asker_cancelling, "/state/approval/requested_by", "user-43"),
+			_requester_listed,
+		],
+		"who_asked_is_not_stated": [fixture.without(_asker_cancelling, "/state/approval/requested_by"), _requester_listed],
+		"another_key": [fixture.put(_asker_cancelling, "/evidence/vote/key_id", "noor-key"), _requester_listed],
+	}
+	got := _codes_in(sent[0], sent[1])
+	got != {"approval_reviewer_invalid"}
+}
+
+test_deny_cancelled_by_who_asked_without_a_signature if {
+	unsigned := fixture.put(_asker_cancelling, "/evidence/vote/verified", false)
+	_codes_in(unsigned, _requester_listed) == {"approval_signature_invalid"}
+}
+
+test_deny_revoked_by_who_asked if {
+	approved := fixture.put(_asker_cancelling, "/state/approval/status", "approved")
+	vote := fixture.put(approved, "/evidence/vote/decision", "revoked")
+	_codes_in(fixture.put(vote, "/request/transition", "revoke"), _requester_listed) == {"approval_reviewer_invalid"}
+}
+
 # Who asked takes the request back only where the contract says so, only his own, and never an approval.
 test_deny_taken_back if _misses_of_taken_back == set()
 
@@ -150,6 +214,19 @@ _revoking := object.union(fixture.voting, {
 	"state": {"approval": {"status": "approved", "votes": [fixture.noor]}},
 	"evidence": {"vote": {"decision": "revoked"}},
 })
+
+_recalling := object.union(_revoking, {"state": {"approval": {"status": "consumed", "undispatched": 1}}})
+
+_asker_cancelling := object.union(_cancelling, {
+	"identity": {"principal_id": "user-42"},
+	"evidence": {"vote": {"reviewer": "user-42", "key_id": "user-42-key"}},
+})
+
+_requester_listed := object.union(_requester_may, {"triage": {"reviewers": {"user-42": {
+	"human": "Uma Ferreira",
+	"roles": ["requester"],
+	"keys": {"user-42-key": {"public_key": "", "not_before_ms": 0, "not_after_ms": 99999999}},
+}}}})
 
 _cancelling := object.union(fixture.voting, {
 	"request": {"transition": "cancel"},
