@@ -12,6 +12,7 @@ from typing import Any
 from gate.compiler import Compiled
 from gate.compiler.link_cases import linked_cases
 from gate.documents import evidence_sections
+from gate.documents.models import Capability
 from gate.errors import GateError, InputError
 from gate.evidence import ABSENT, Call, Identity, SignedEvidence, sign_evidence
 from gate.evidence.source import RESERVED, Question
@@ -107,7 +108,7 @@ def _subject(document: Mapping[str, Any], compiled: Compiled, signing: Mapping[s
     request, environment = document["request"], document["agent"]["environment"]
     call = Call(
         capability=request["capability"],
-        arguments=request.get("arguments", ABSENT),
+        arguments=_stated(request.get("arguments", ABSENT), compiled.bundle.capabilities.get(request["capability"])),
         idempotency_key=KEY,
         reason=request.get("reason") or "continuity evals",
         resource=request.get("resource"),
@@ -122,6 +123,14 @@ def _subject(document: Mapping[str, Any], compiled: Compiled, signing: Mapping[s
         sources=tuple(_sources(document, environment, signing)),
         before=tuple(_before(document, call, compiled)),
     )
+
+
+def _stated(arguments: Any, capability: Capability | None) -> Any:
+    """The arguments without those that the case only takes away from the document it patches, by saying null."""
+    if not isinstance(arguments, Mapping) or capability is None:
+        return arguments
+    declared = capability.arguments.get("properties", {})
+    return {name: value for name, value in arguments.items() if value is not None or name in declared}
 
 
 def _sources(document: Mapping[str, Any], environment: str, signing: Mapping[str, str]) -> Iterator[CaseEvidence]:

@@ -30,6 +30,9 @@ _RANK = {verdict: max(rank, 1) for rank, verdict in enumerate(Verdict)}
 STOPPED = str(Verdict.DENY)
 """What is reported for a boundary that the bundle permits in no way: nothing goes on."""
 
+NOT_PERMITTED = ("boundary_not_permitted",)
+"""Reason of such a stop."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
@@ -54,6 +57,11 @@ class Finding:
     """What broke it, in words; empty when it passed."""
     full: tuple[Observation, ...]
     compacted: tuple[Observation, ...]
+
+    @property
+    def permitted(self) -> bool:
+        """False where the bundle permits no such boundary: nothing goes on there, which is as strict as can be."""
+        return any(seen.reasons != NOT_PERMITTED for seen in self.compacted)
 
 
 Scenario = Callable[[Stage, str | None], list[Observation]]
@@ -112,7 +120,7 @@ def _crossed(stage: Stage, reason: str | None, summary: str = SUMMARY) -> Observ
 
 
 def _stopped(probe: str) -> Observation:
-    return _seen(probe, STOPPED, ("boundary_not_permitted",), True)
+    return _seen(probe, STOPPED, NOT_PERMITTED, True)
 
 
 def _seen(probe: str, verdict: str, reasons: tuple[str, ...], holds: bool) -> Observation:
@@ -335,6 +343,7 @@ def report(findings: list[Finding], *, engine: str, revision: str) -> dict[str, 
                 "id": each.eval_id,
                 "title": each.title,
                 "boundary": each.boundary,
+                "boundary_permitted": each.permitted,
                 "passed": each.passed,
                 "witness": each.witness,
                 "full": [_as_dict(seen) for seen in each.full],
