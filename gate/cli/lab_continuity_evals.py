@@ -54,7 +54,8 @@ def continuity_evals(bundle: Path, engine: str | None, output: str) -> None:
 
 def _render(document: dict[str, Any]) -> None:
     for each in document["evals"]:
-        click.echo(f"{'ok  ' if each['passed'] else 'FAIL'}  {each['id']}  {each['boundary']}")
+        note = "" if each["boundary_permitted"] else "  (the bundle permits no such boundary)"
+        click.echo(f"{'ok  ' if each['passed'] else 'FAIL'}  {each['id']}  {each['boundary']}{note}")
         if not each["passed"]:
             click.echo(f"      witness  {visible(each['witness'])}")
     click.echo(f"{document['passed']} passed, {document['failed']} failed ({document['engine']})")
@@ -68,7 +69,8 @@ def _markdown(document: dict[str, Any]) -> str:
         "|---|---|---|---|",
     ]
     for each in document["evals"]:
-        result, witness = "passed" if each["passed"] else "**failed**", visible(each["witness"]).replace("|", "\\|")
+        passed = "passed" if each["boundary_permitted"] else "passed (no such boundary is permitted)"
+        result, witness = passed if each["passed"] else "**failed**", visible(each["witness"]).replace("|", "\\|")
         lines.append(f"| {each['title']} | {each['boundary']} | {result} | {witness} |")
     return "\n".join(lines)
 

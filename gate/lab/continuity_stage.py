@@ -1,4 +1,4 @@
-"""Where the continuity evals play: a copy of a bundle with throw-away reviewer keys, and an action out of its cases.
+"""Where the continuity evals play: a copy of a bundle with throw-away keys, and an action out of its cases.
 
 Changes nothing of the bundle itself, and expects nothing of it but one golden case that asks for an approval.
 """
@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from gate.compiler import Compiled, compile_bundle, write
-from gate.compiler.link_cases import linked_cases
 from gate.continuity import Boundary, Resumption
 from gate.decision import ActionBlocked, Decision
 from gate.enforcement import Gate
-from gate.errors import GateError, InputError
-from gate.evidence import Call, Identity, Run
+from gate.enforcement.gate import system_clock_ms
+from gate.errors import InputError
+from gate.evidence import Run
+from gate.lab.continuity_cast import KEY, Subject, subjects
 from gate.pdp import DecisionPoint
 from gate.records import (
     ApprovalRecord,
@@ -35,7 +36,6 @@ from gate.records import (
     generate_key,
     public_key_of,
 )
-from gate.release import golden
 from gate.trace import TraceEvent
 
 Opened = Callable[[Compiled], AbstractContextManager[DecisionPoint]]
@@ -44,18 +44,7 @@ Opened = Callable[[Compiled], AbstractContextManager[DecisionPoint]]
 REASONS = ("context_compaction", "context_reset", "handoff", "fork", "process_recovery")
 """Every reason of a boundary."""
 
-KEY = "continuity-eval-key"
 _PUBLIC_KEY = re.compile(r"^(?P<head> *(?:- )?public_key: ).*$", re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
-    """Who acts and what is attempted: a call of the bundle's own golden cases that wants an approval."""
-
-    agent_id: str
-    session_id: str
-    identity: Identity
-    call: Call
 
 
 @dataclass(slots=True)
@@ -76,6 +65,8 @@ class Stage:
     point: DecisionPoint
     next_point: DecisionPoint
     """The same bundle at another version."""
+    recatalogued: DecisionPoint
+    """The same version of the bundle with another definition of the subject's capability."""
     keys: tuple[ReviewerKey, ...]
     subject: Subject
     store: Store
@@ -84,12 +75,31 @@ class Stage:
     seal: GateKey
     file: Path
     """Where the records are."""
+    ahead_ms: int = 0
+    """How far the gate's clock is ahead of the database's."""
 
     def gate(self, point: DecisionPoint | None = None) -> Gate:
         """The gate over these records."""
         return Gate(
-            point or self.point, self.store, environment="continuity-evals", trace=self.sink, seal_key=self.seal
+            point or self.point,
+            self.store,
+            environment=self.subject.environment,
+            trace=self.sink,
+            seal_key=self.seal,
+            evidence=self.subject.sources,
+            clock_ms=lambda: system_clock_ms() + self.ahead_ms,
         )
+
+    def play_before(self) -> None:
+        """What the subject's case says has happened already, as far as it can be done."""
+        for call in self.subject.before:
+            with (
+                suppress(ActionBlocked),
+                self.gate().tool_call(
+                    self.run, call.capability, call.arguments, idempotency_key=call.idempotency_key, reason=call.reason
+                ),
+            ):
+                pass
 
     def probe(self, **changes: Any) -> Decision:
         """What is decided about the subject's call now."""
@@ -190,10 +200,6 @@ class Stage:
         """Somebody changes the first event of the log, behind the gate."""
         self._edit("UPDATE events SET event_type = event_type || '_edited' WHERE seq = 1")
 
-    def mend_event(self) -> None:
-        """Undoes `edit_event`."""
-        self._edit("UPDATE events SET event_type = replace(event_type, '_edited', '') WHERE seq = 1")
-
     def _edit(self, statement: str) -> None:
         connection = sqlite3.connect(self.file, isolation_level=None)
         try:
@@ -213,6 +219,7 @@ class Theatre:
 
     point: DecisionPoint
     next_point: DecisionPoint
+    recatalogued: DecisionPoint
     keys: tuple[ReviewerKey, ...]
     subject: Subject
     folder: Path
@@ -221,93 +228,150 @@ class Theatre:
     def stage(self, name: str) -> Iterator[Stage]:
         """A fresh performance."""
         seal = GateKey(key_id="continuity-evals", private_key=base64.b64encode(os.urandom(32)).decode("ascii"))
-        file = self.folder / f"{name}.sqlite"
+        file, subject = self.folder / f"{name}.sqlite", self.subject
         with Store.open(f"sqlite:///{file}") as store:
             sink = Kept()
-            gate = Gate(self.point, store, environment="continuity-evals", trace=sink, seal_key=seal)
+            gate = Gate(
+                self.point,
+                store,
+                environment=subject.environment,
+                trace=sink,
+                seal_key=seal,
+                evidence=subject.sources,
+            )
             run = gate.start_run(
-                agent_id=self.subject.agent_id,
-                identity=self.subject.identity,
-                session_id=self.subject.session_id,
+                agent_id=subject.agent_id,
+                identity=subject.identity,
+                session_id=subject.session_id,
                 trace_id="trace-continuity-evals",
+                run_id=subject.run_id,
             )
             gate.record_progress(run, objective="Do what the case asks for.", checkpoint_ref="checkpoint:eval")
-            yield Stage(
+            stage = Stage(
                 point=self.point,
                 next_point=self.next_point,
+                recatalogued=self.recatalogued,
                 keys=self.keys,
-                subject=self.subject,
+                subject=subject,
                 store=store,
                 sink=sink,
                 run=run,
                 seal=seal,
                 file=file,
             )
+            stage.play_before()
+            yield stage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Keys:
+    """Throw-away keys in place of all that a bundle trusts."""
+
+    reviewers: tuple[ReviewerKey, ...]
+    evidence: Mapping[str, str]
+    """Private key of each source that signs what it says, by key id."""
 
 
 @contextmanager
 def theatre(bundle: Path, opened: Opened, folder: Path) -> Iterator[Theatre]:
-    """`bundle` twice, the second time at another version, both with keys of their own.
+    """`bundle` three times: as it is, at another version, and with another definition of the subject's capability.
 
     Raises `BundleError`, and `InputError` (`eval_bundle_unfit`) for a bundle without a case that wants an approval.
     """
     name = bundle.resolve().name
-    compiled, keys = _copied(bundle, folder / "now" / name, None)
-    later, _ = _copied(bundle, folder / "next" / name, keys)
-    with opened(compiled) as point, opened(later) as next_point:
-        yield Theatre(point=point, next_point=next_point, keys=keys, subject=_subject(compiled, point), folder=folder)
+    keys = _new_keys(compile_bundle(bundle))
+    now = _copied(bundle, folder / "now" / name, keys)
+    later = _copied(bundle, folder / "next" / name, keys, _next_version)
+    with opened(now) as point, opened(later) as next_point:
+        subject = _fit(now, point, keys, folder)
+        other = _copied(
+            bundle, folder / "other" / name, keys, lambda copy, _: _redefined(copy, subject.call.capability)
+        )
+        with opened(other) as recatalogued:
+            yield Theatre(
+                point=point,
+                next_point=next_point,
+                recatalogued=recatalogued,
+                keys=keys.reviewers,
+                subject=subject,
+                folder=folder,
+            )
 
 
-def _copied(bundle: Path, copy: Path, keys: tuple[ReviewerKey, ...] | None) -> tuple[Compiled, tuple[ReviewerKey, ...]]:
-    shutil.copytree(bundle, copy)
-    original = compile_bundle(copy)
+def _fit(compiled: Compiled, point: DecisionPoint, keys: _Keys, folder: Path) -> Subject:
+    """The first subject whose call can be brought to its approval here, and approved."""
+    why = "none of its cases wants an approval"
+    for number, subject in enumerate(subjects(compiled, point, keys.evidence)):
+        rehearsal = Theatre(
+            point=point,
+            next_point=point,
+            recatalogued=point,
+            keys=keys.reviewers,
+            subject=subject,
+            folder=folder,
+        )
+        try:
+            with rehearsal.stage(f"rehearsal-{number}") as stage:
+                stage.approve(stage.ask())
+                if stage.probe().allowed:
+                    return subject
+                why = f"the call of its case is not allowed when it is approved ({', '.join(stage.probe().codes)})"
+        except (InputError, ActionBlocked) as exc:
+            why = exc.message
+    raise _unfit(why)
+
+
+def _new_keys(original: Compiled) -> _Keys:
     named = [(person.id, key.key_id) for person in original.bundle.reviewers for key in person.keys]
     if not named:
         raise _unfit("it has no reviewer")
-    if keys is None:
-        keys = tuple(ReviewerKey(reviewer=r, key_id=k, private_key=generate_key()[0]) for r, k in named)
-    else:
-        version = original.bundle.meta.version
-        for name in ("bundle.yaml", "approvals.yaml"):
-            path = copy / name
-            path.write_text(path.read_text("utf-8").replace(version, f"{version}-next"), "utf-8")
-    public = iter([_public(key) for key in keys])
-    file = copy / "reviewers.yaml"
-    file.write_text(_PUBLIC_KEY.sub(lambda m: m["head"] + next(public), file.read_text("utf-8")), "utf-8")
+    contracts = original.bundle.policy.evidence.values()
+    signing = {key_id for contract in contracts for key_id in contract.signature_keys or {}}
+    return _Keys(
+        reviewers=tuple(ReviewerKey(reviewer=r, key_id=k, private_key=generate_key()[0]) for r, k in named),
+        evidence={key_id: generate_key()[0] for key_id in sorted(signing)},
+    )
+
+
+Change = Callable[[Path, Compiled], None]
+"""What is different in a copy; given the original."""
+
+
+def _copied(bundle: Path, copy: Path, keys: _Keys, change: Change | None = None) -> Compiled:
+    shutil.copytree(bundle, copy)
+    original = compile_bundle(copy)
+    public = iter([public_key_of(key.private_key) for key in keys.reviewers])
+    _edit(copy / "reviewers.yaml", lambda text: _PUBLIC_KEY.sub(lambda m: m["head"] + next(public), text))
+    for contract in original.bundle.policy.evidence.values():
+        for key_id, old in (contract.signature_keys or {}).items():
+            _edit(copy / "policy.yaml", _exchange(old, public_key_of(keys.evidence[key_id])))
+    if change is not None:
+        change(copy, original)
     compiled = compile_bundle(copy)
     write(compiled)
-    return compiled, keys
+    return compiled
 
 
-def _public(key: ReviewerKey) -> str:
-    return public_key_of(key.private_key)
+def _next_version(copy: Path, original: Compiled) -> None:
+    version = original.bundle.meta.version
+    for name in ("bundle.yaml", "approvals.yaml"):
+        _edit(copy / name, _exchange(version, f"{version}-next"))
 
 
-def _subject(compiled: Compiled, point: DecisionPoint) -> Subject:
-    facts = golden.as_document(point.facts(compiled.bundle.meta.agent_ids[0]))
-    for case in linked_cases(compiled.bundle):
-        if case.expect_verdict != "require_approval" or "approval_missing" not in case.expect_reasons:
-            continue
-        with suppress(GateError, KeyError, TypeError):
-            return _of_document(golden.case_document(case, facts))
-    raise _unfit("none of its cases wants an approval")
-
-
-def _of_document(document: Mapping[str, Any]) -> Subject:
-    identity, request = document["identity"], document["request"]
-    names = (*("tenant_id", "principal_id", "authorization_mode", "delegated_principal_id", "delegated_scope"),)
-    return Subject(
-        agent_id=document["agent"]["agent_id"],
-        session_id=document["trace"]["session_id"],
-        identity=Identity(**{name: identity.get(name) for name in names}),
-        call=Call(
-            capability=request["capability"],
-            arguments=request["arguments"],
-            idempotency_key=KEY,
-            reason=request.get("reason") or "continuity evals",
-            resource=request.get("resource"),
-        ),
+def _redefined(copy: Path, capability: str) -> None:
+    """Another time limit: the least that makes it another version of the capability."""
+    entry = re.compile(
+        rf"(?P<head>^  {re.escape(capability)}:\n(?:    .*\n)*?    timeout_seconds: )(?P<n>\d+)", re.MULTILINE
     )
+    _edit(copy / "capabilities.yaml", lambda text: entry.sub(lambda m: f"{m['head']}{int(m['n']) + 1}", text))
+
+
+def _exchange(old: str, new: str) -> Callable[[str], str]:
+    return lambda text: text.replace(old, new)
+
+
+def _edit(path: Path, change: Callable[[str], str]) -> None:
+    path.write_text(change(path.read_text("utf-8")), "utf-8")
 
 
 def _unfit(why: str) -> InputError:

@@ -251,6 +251,11 @@ class ContinuityStore:
         tenant_id, run_id = checks.name("tenant_id", tenant_id), checks.name("run_id", run_id)
         return self._database.reading(lambda tx: progress.find(tx, tenant_id, run_id))
 
+    def obligations(self, tenant_id: str, run_id: str) -> Obligations:
+        """What the host recorded as still to be done in the run, and as done."""
+        tenant_id, run_id = checks.name("tenant_id", tenant_id), checks.name("run_id", run_id)
+        return self._database.reading(lambda tx: progress.obligations(tx, tenant_id, run_id))
+
     def open_obligation(self, tenant_id: str, run_id: str, obligation: str) -> None:
         """Records that something is still to be done. Raises `ConflictError` `run_unknown`, `InputError`."""
         tenant_id, run_id = checks.name("tenant_id", tenant_id), checks.name("run_id", run_id)

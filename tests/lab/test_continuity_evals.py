@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -87,9 +88,29 @@ def test_eval_fails_with_a_witness_when_its_guard_is_taken_out(
     assert all(f.witness for f in found)
 
 
-def test_bundle_without_a_case_that_wants_an_approval_cannot_be_played_on(repo: Path) -> None:
+@pytest.mark.parametrize("name", ["edge-deployment", "incident-coordination", "knowledge-assistant", "refund-desk"])
+def test_every_eval_passes_on_every_other_bundle_across_a_compaction_and_a_crash(
+    repo: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(continuity_evals, "REASONS", ("context_compaction", "process_recovery"))
+
+    found = evaluate(repo / "bundles" / name, opened_without())
+
+    assert [(f.eval_id, f.boundary, f.witness) for f in found if not f.passed] == []
+    # Two of the bundles permit no boundary at all, and the report says so.
+    assert {f.permitted for f in found} == {name in ("incident-coordination", "knowledge-assistant")}
+
+
+def test_bundle_without_a_case_that_wants_an_approval_cannot_be_played_on(repo: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "knowledge-assistant"
+    shutil.copytree(repo / "bundles" / "knowledge-assistant", copy)
+    for case in (copy / "cases").glob("*.yaml"):
+        text = case.read_text("utf-8")
+        if "approval_missing" in text:
+            case.unlink()
+
     with pytest.raises(InputError) as caught:
-        evaluate(repo / "bundles" / "knowledge-assistant", opened_without())
+        evaluate(copy, opened_without())
 
     assert caught.value.code == "eval_bundle_unfit"
 
