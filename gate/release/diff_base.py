@@ -16,6 +16,7 @@ _ACTION = "sha256:" + "1" * 64
 _INTENT = "sha256:" + "2" * 64
 _TENANT, _PRINCIPAL, _RUN, _SESSION = "tenant-a", "user-1", "run-1", "session-1"
 _ENVIRONMENT = "review"
+_EPOCH = 1
 
 
 def sample(schema: Any) -> Any:
@@ -103,8 +104,14 @@ def approval(facts: Mapping[str, Any], capability: str, reviewers: list[str]) ->
         "requested_by": _PRINCIPAL,
         "bundle_version": fact("bundle", "version"),
         "release_identity": fact("bundle", "release_identity"),
+        "created_at_ms": now_ms(facts) - 200_000,
         "expires_at_ms": now_ms(facts) + 1_000_000,
+        "escalated_at_ms": None,
+        "standing_digest": None,
+        "uses": 0,
+        "denied_keys": [],
         "version": 2,
+        "epoch": _EPOCH,
         "votes": [vote(reviewer, facts, capability) for reviewer in reviewers],
     }
 
@@ -199,7 +206,15 @@ def _document(
         "delegated_principal_id": _PRINCIPAL,
         "delegated_scope": "review",
     }
-    run = {"run_id": _RUN, "status": "running", "agent_id": agent, "session_id": _SESSION, "version": 1}
+    run = {
+        "run_id": _RUN,
+        "status": "running",
+        "agent_id": agent,
+        "session_id": _SESSION,
+        "version": 1,
+        "epoch": _EPOCH,
+        "boundary": None,
+    }
     return {
         "schema_version": "gate-input/v1",
         "checkpoint": checkpoint,
@@ -212,6 +227,7 @@ def _document(
         "request": {},
         "state": {
             "run": {**run, **identity},
+            "constraints": [],
             "versions": {
                 "bundle_version": fact("bundle", "version"),
                 "release_identity": fact("bundle", "release_identity"),
