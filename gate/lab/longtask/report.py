@@ -13,6 +13,7 @@ from typing import Any
 
 from gate.errors import InputError
 from gate.lab.longtask.cases import ExperimentCase, Group, TraceRecord
+from gate.lab.longtask.trace_contract import graded
 from gate.longtask.canonical_form import canonical_text, plain
 
 SCOPE = "deterministic semantic-continuity contract; not model or product ranking"
@@ -102,10 +103,14 @@ class Report:
 
 
 def report(groups: Sequence[Group], *, passed: bool) -> Report:
-    """The groups as one report, sorted."""
-    cases = sorted((case for group in groups for case in group.cases), key=lambda case: (case.experiment, case.variant))
+    """The groups as one report, sorted; it fails as well when the trace of a case is not complete."""
     trace = sorted((entry for group in groups for entry in group.trace), key=_order)
-    return Report(tuple(cases), tuple(trace), passed)
+    cases = sorted(
+        (graded(case, trace) for group in groups for case in group.cases),
+        key=lambda case: (case.experiment, case.variant),
+    )
+    complete = all(case.grade.trace_contract_passed for case in cases)
+    return Report(tuple(cases), tuple(trace), passed and complete)
 
 
 def _order(entry: TraceRecord) -> tuple[str, ...]:

@@ -5,8 +5,10 @@ Decides nothing about any run of an agent. Sizes are held to the published ones 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gate.lab.longtask import experiments
-from gate.lab.longtask.cases import ExperimentCase, claims
+from gate.lab.longtask.cases import ExperimentCase, Group, claims
 from gate.lab.longtask.failures import FAILURES, failure_matrix
 from gate.lab.longtask.report import Report, report
 from gate.lab.longtask.scripted_policy import APPLY, UNSAFE
@@ -36,8 +38,13 @@ _STABLE = "structured regeneration from the frozen event log is byte-stable: tru
 
 def run(trajectory: Trajectory) -> Report:
     """The report of the five groups and the failure matrix."""
+    return assess(groups(trajectory), published=trajectory.published)
+
+
+def groups(trajectory: Trajectory) -> tuple[Group, ...]:
+    """The five groups and the failure matrix, each measured. Raises `LongTaskError` as the strategies do."""
     m = experiments.material(trajectory)
-    groups = (
+    return (
         experiments.context_growth(m),
         experiments.sliding_window(m),
         experiments.summary_vs_structured(m),
@@ -45,8 +52,12 @@ def run(trajectory: Trajectory) -> Report:
         experiments.generational_drift(m),
         failure_matrix(m),
     )
-    cases = tuple(case for group in groups for case in group.cases)
-    return report(groups, passed=_as_expected(cases, published=trajectory.published))
+
+
+def assess(measured: Sequence[Group], *, published: bool) -> Report:
+    """The report of what was measured; passed when rows, decisions, claims, traces and published sizes are right."""
+    cases = tuple(case for group in measured for case in group.cases)
+    return report(measured, passed=_as_expected(cases, published=published))
 
 
 def _as_expected(cases: tuple[ExperimentCase, ...], *, published: bool) -> bool:
