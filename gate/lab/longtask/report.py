@@ -71,9 +71,9 @@ class Report:
             "",
             "All rows use `sample_count=1`. Byte columns are canonical UTF-8 bytes, not provider tokens.",
             "",
-            _row(name for name, _ in _COLUMNS),
-            _row(rule for _, rule in _COLUMNS),
-            *(_row(map(_cell, _values(case))) for case in self.cases),
+            table_row(name for name, _ in _COLUMNS),
+            table_row(rule for _, rule in _COLUMNS),
+            *(table_row(map(cell, _values(case))) for case in self.cases),
             "",
             f"Run status: `{self.run_status}`",
         ]
@@ -130,7 +130,8 @@ def _values(case: ExperimentCase) -> tuple[Any, ...]:
     )
 
 
-def _cell(value: object) -> str:
+def cell(value: object) -> str:
+    """A value as the cell of a table; what was not measured is a dash."""
     if value is None:
         return "—"
     if isinstance(value, bool):
@@ -138,5 +139,6 @@ def _cell(value: object) -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-def _row(cells: Iterable[str]) -> str:
+def table_row(cells: Iterable[str]) -> str:
+    """Cells as one line of a Markdown table."""
     return "| " + " | ".join(cells) + " |"
