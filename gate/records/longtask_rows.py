@@ -77,23 +77,23 @@ def append(tx: Connection, tenant_id: str, run_id: str, events: Iterable[NewTask
         salt, position = secrets.token_hex(16), position + 1
         digest = event_digest(event.body, salt)
         link = run.append(TASK_EVENT, {"sequence": event.sequence, "position": position, "digest": digest}, at_ms=now)
-        row = {
-            "tenant_id": tenant_id,
-            "run_id": run_id,
-            "sequence": event.sequence,
-            "position": position,
-            "event_id": event.event_id,
-            "event_type": event.event_type,
-            "digest": digest,
-            "chain_seq": link.seq,
-            "size_bytes": len(event.body.encode("utf-8")),
-            "recorded_at_ms": now,
-            "body": event.body,
-            "salt": salt,
-        }
-        tx.execute(insert(TASK_EVENTS).values(row))
+        row = TaskEvent(
+            tenant_id=tenant_id,
+            run_id=run_id,
+            sequence=event.sequence,
+            position=position,
+            event_id=event.event_id,
+            event_type=event.event_type,
+            digest=digest,
+            chain_seq=link.seq,
+            size_bytes=len(event.body.encode("utf-8")),
+            recorded_at_ms=now,
+            body=event.body,
+            salt=salt,
+        )
+        tx.execute(insert(TASK_EVENTS).values(asdict(row)))
         sequence = event.sequence
-        appended.append(TaskEvent(**row))
+        appended.append(row)
     return appended
 
 

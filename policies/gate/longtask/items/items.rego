@@ -33,6 +33,16 @@ findings contains finding.new("item_rewritten", "deny", "gate.longtask.items", "
 	not _words_kept
 }
 
+findings contains finding.new("constraint_overridden", "deny", "gate.longtask.items", "", "") if {
+	section.committing
+	not _constraints_ruled
+}
+
+findings contains finding.new("artifact_drifted", "deny", "gate.longtask.items", "", "") if {
+	section.committing
+	not _undrifted
+}
+
 findings contains finding.new("artifact_provenance_missing", "deny", "gate.longtask.items", "", "") if {
 	section.committing
 	not _sourced
@@ -72,7 +82,7 @@ _items := _lt.artifact.items
 
 _required_kept if {
 	is_array(_lt.seed.required_keys)
-	count([k | some k in _lt.seed.required_keys; k in _keys]) == count(_lt.seed.required_keys)
+	count([k | some k in _lt.seed.required_keys; k in (_keys | closed)]) == count(_lt.seed.required_keys)
 	_parents_required_kept
 }
 
@@ -90,6 +100,27 @@ _constraints_kept if {
 	is_array(_lt.parent.items)
 	owed := [i | some i in _lt.parent.items; i.group == "constraints"]
 	count([i | some i in owed; i.key in (_grouped.constraints | updated)]) == count(owed)
+}
+
+# The latest word on a constraint is that of whoever may give it: not a later text under the same key.
+_constraints_ruled if {
+	is_array(_lt.said)
+	count([i | some i in _lt.said; _ruled(i)]) == count(_lt.said)
+}
+
+_ruled(item) if item.group != "constraints"
+
+_ruled(item) if {
+	is_number(item.authority_rank)
+	item.authority_rank == item.highest_authority_rank
+}
+
+_ruled(item) if item.key in updated
+
+# What was left out or worded otherwise has rules of its own.
+_undrifted if {
+	is_array(_lt.drifts)
+	count([d | some d in _lt.drifts; d.kind in {"deletion", "rewriting"}]) == count(_lt.drifts)
 }
 
 # Every issue that the parent or the log left open is open still, or was closed by what may close it.

@@ -7,25 +7,25 @@ package gate.longtask.live
 
 import data.gate.finding
 import data.gate.longtask.items
-import data.gate.longtask.section
+import data.gate.longtask.pair
 
 findings contains finding.new("live_item_lowers_authority", "deny", "gate.longtask.live", "", "") if {
-	section.rehydrating
+	pair.current
 	not _authority_held
 }
 
 findings contains finding.new("live_item_replaces_constraint", "deny", "gate.longtask.live", "", "") if {
-	section.rehydrating
+	pair.current
 	not _constraints_held
 }
 
 findings contains finding.new("live_item_replaces_open_issue", "deny", "gate.longtask.live", "", "") if {
-	section.rehydrating
+	pair.current
 	not _issues_held
 }
 
 findings contains finding.new("live_item_origin_unknown", "deny", "gate.longtask.live", "", "") if {
-	section.rehydrating
+	pair.current
 	not _origins_known
 }
 

@@ -6,6 +6,7 @@
 package gate.longtask.locators
 
 import data.gate.finding
+import data.gate.longtask.pair
 import data.gate.longtask.section
 
 findings contains finding.new("locator_missing", "deny", "gate.longtask.locators", "", "") if {
@@ -30,7 +31,7 @@ findings contains finding.new("locator_unresolved", "deny", "gate.longtask.locat
 
 _carrying if section.committing
 
-_carrying if section.rehydrating
+_carrying if pair.current
 
 _none_missing if {
 	is_array(_locators)

@@ -66,19 +66,24 @@ findings contains finding.new("rehydration_config_mismatch", "continuity_validat
 }
 
 findings contains finding.new("artifact_tainted", "continuity_validation_failed", "gate.longtask.pair", "", "") if {
-	section.rehydrating
+	_upto_pair
 	not _clean
 }
 
 findings contains finding.new("fork_artifact_unverified", "continuity_validation_failed", "gate.longtask.pair", "", "") if {
-	section.rehydrating
+	_upto_pair
 	not _in_namespace
 }
 
 findings contains finding.new("packet_budget_too_small", "continuity_validation_failed", "gate.longtask.pair", "", "") if {
-	section.rehydrating
+	current
 	not _fits
 }
+
+# METADATA
+# title: The pair is whole and the world is as it left it
+# scope: document
+current if _upto_workspace
 
 _lt := input.state.longtask
 
