@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gate.longtask.artifact import CompactionArtifact, CompactionSeed
+from gate.longtask.artifact import GROUPS, NEXT_INTENT, CompactionArtifact, CompactionSeed
 from gate.longtask.canonical_form import content_digest
 from gate.longtask.completion import Verified, closed_without_verification
 from gate.longtask.events import CarryItem, EventRecord
@@ -54,7 +54,7 @@ def from_log(artifact: CompactionArtifact, events: Sequence[EventRecord], seed: 
     found = list(_missing(groups.keys(), latest.keys(), seed))
     for key, (group, item) in groups.items():
         found += _item(item, latest.get(key), carried)
-        found += _settled(group, key, seed)
+        found += _placed(group, key, seed)
     return tuple(sorted({*found, *_locators(artifact, events)}))
 
 
@@ -79,12 +79,14 @@ def between(
         found.append(Drift(kind=DriftKind.DELETION, code="item_deleted", key=key, before=before[key][0]))
     for key in before.keys() & after.keys():
         (old_group, old), (new_group, new) = before[key], after[key]
-        if old_group != new_group and new_group in _SURE_GROUPS:
-            found.append(
-                Drift(
-                    kind=DriftKind.HARDENING, code="item_moved_to_settled", key=key, before=old_group, after=new_group
-                )
+        if old_group != new_group:
+            hard = new_group in _SURE_GROUPS and old_group not in _SURE_GROUPS
+            kind, code = (
+                (DriftKind.HARDENING, "item_moved_to_settled")
+                if hard
+                else (DriftKind.REWRITING, "item_in_another_group")
             )
+            found.append(Drift(kind=kind, code=code, key=key, before=old_group, after=new_group))
         if explained.get(key) != new:
             found += _changes(old, new)
     found += _verification_jumps(parent, child, since)
@@ -93,16 +95,8 @@ def between(
 
 def grouped(artifact: CompactionArtifact) -> dict[str, tuple[str, CarryItem]]:
     """Every item of the artifact with the name of its group, by key."""
-    named: list[tuple[str, tuple[CarryItem, ...]]] = [
-        ("goal", (artifact.goal,)),
-        ("acceptance_criteria", artifact.acceptance_criteria),
-        ("constraints", artifact.constraints),
-        ("decisions", artifact.decisions),
-        ("rejected_hypotheses", artifact.rejected_hypotheses),
-        ("open_issues", artifact.open_issues),
-        ("verification_state", artifact.verification_state),
-        ("next_intent", (artifact.next_intent,)),
-    ]
+    named: list[tuple[str, tuple[CarryItem, ...]]] = [(name, getattr(artifact, name)) for name in GROUPS]
+    named = [("goal", (artifact.goal,)), *named, (NEXT_INTENT, (artifact.next_intent,))]
     return {item.key: (group, item) for group, items in named for item in items}
 
 
@@ -120,7 +114,7 @@ def _item(item: CarryItem, latest: CarryItem | None, carried: dict[str, dict[str
     sources = [carried[source][item.key] for source in item.source_event_ids if item.key in carried.get(source, {})]
     if len(sources) < len(item.source_event_ids):
         # A generic next intent is made of no statement; its one source is the last event.
-        if latest is None and item.key == "next-intent" and set(item.source_event_ids) <= carried.keys():
+        if latest is None and item.key == NEXT_INTENT and set(item.source_event_ids) <= carried.keys():
             return
         yield Drift(kind=DriftKind.PROVENANCE, code="source_does_not_state_item", key=item.key)
     if latest is None:
@@ -139,8 +133,9 @@ def _changes(old: CarryItem, new: CarryItem) -> Iterator[Drift]:
         yield one(
             DriftKind.REWRITING, "content_digest_changed", content_digest(old.content), content_digest(new.content)
         )
-    if set(old.source_event_ids) - set(new.source_event_ids):
-        code = "provenance_lost" if old.content == new.content else "provenance_replaced"
+    if set(old.source_event_ids) != set(new.source_event_ids):
+        lost = bool(set(old.source_event_ids) - set(new.source_event_ids))
+        code = "provenance_lost" if lost and old.content == new.content else "provenance_replaced"
         yield one(DriftKind.PROVENANCE, code, *("|".join(sorted(item.source_event_ids)) for item in (old, new)))
     if new.authority.rank > old.authority.rank:
         yield one(DriftKind.AUTHORITY, "authority_raised", old.authority, new.authority)
@@ -149,26 +144,34 @@ def _changes(old: CarryItem, new: CarryItem) -> Iterator[Drift]:
     if old.kind is not new.kind:
         hard = new.kind in {ContextKind.INSTRUCTION, ContextKind.FACT, ContextKind.TASK}
         yield one(DriftKind.HARDENING if hard else DriftKind.REWRITING, "kind_changed", old.kind, new.kind)
-    if new.trust.rank > old.trust.rank:
-        yield one(DriftKind.HARDENING, "trust_raised", old.trust, new.trust)
-    if new.retention_priority.rank < old.retention_priority.rank:
-        yield one(DriftKind.DELETION, "retention_lowered", old.retention_priority, new.retention_priority)
+    if old.trust is not new.trust:
+        raised = new.trust.rank > old.trust.rank
+        kind, code = (DriftKind.HARDENING, "trust_raised") if raised else (DriftKind.REWRITING, "trust_lowered")
+        yield one(kind, code, old.trust, new.trust)
+    if old.retention_priority is not new.retention_priority:
+        lowered = new.retention_priority.rank < old.retention_priority.rank
+        kind = DriftKind.DELETION if lowered else DriftKind.HARDENING
+        code = "retention_lowered" if lowered else "retention_raised"
+        yield one(kind, code, old.retention_priority, new.retention_priority)
     if old.sensitivity is not new.sensitivity:
         yield one(DriftKind.AUTHORITY, "sensitivity_changed", old.sensitivity, new.sensitivity)
     if old.required_for - new.required_for:
         yield one(DriftKind.DELETION, "requirement_dropped", len(old.required_for), len(new.required_for))
+    if new.required_for - old.required_for:
+        yield one(DriftKind.HARDENING, "requirement_added", len(old.required_for), len(new.required_for))
 
 
-def _settled(group: str, key: str, seed: CompactionSeed) -> Iterator[Drift]:
-    """A statement that the seed keeps as refuted, open or unverified stands among what is acted upon."""
-    unsettled = {
-        "rejected_hypotheses": seed.rejected_hypothesis_keys,
-        "open_issues": seed.open_issue_keys,
-        "verification_state": seed.verification_keys,
-    }
-    for home, keys in unsettled.items():
-        if key in keys and group in _SURE_GROUPS:
-            yield Drift(kind=DriftKind.HARDENING, code="item_moved_to_settled", key=key, before=home, after=group)
+def _placed(group: str, key: str, seed: CompactionSeed) -> Iterator[Drift]:
+    """The item stands in another group than the seed gives it, or among what is acted upon although none does."""
+    homes = dict(zip(GROUPS, seed.categories, strict=True)) | {"goal": frozenset({seed.goal_key})}
+    home = next((name for name, keys in homes.items() if key in keys), None)
+    if NEXT_INTENT in {key, group} or group == home:
+        return
+    if group in _SURE_GROUPS and home not in _SURE_GROUPS:
+        code = "undeclared_item_settled" if home is None else "item_moved_to_settled"
+        yield Drift(kind=DriftKind.HARDENING, code=code, key=key, before=home or "", after=group)
+    elif home is not None:
+        yield Drift(kind=DriftKind.REWRITING, code="item_in_another_group", key=key, before=home, after=group)
 
 
 def _locators(artifact: CompactionArtifact, events: Sequence[EventRecord]) -> Iterator[Drift]:
