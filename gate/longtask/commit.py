@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from gate import canonical
-from gate.decision import ActionBlocked, Decision
+from gate.decision import ActionBlocked, Decision, Verdict
 from gate.errors import GateError
 from gate.evidence import Run
 from gate.longtask import drift, facts
@@ -244,6 +244,7 @@ class Coordinator:
         carried = set() if request.from_log or parent is None else sources_of(parent[0])
         sources = sources_of(artifact)
         known = {event.event_id for event in events} | carried
+        since = 0 if parent is None else parent[0].source_event_range[1]
         drifts: tuple[drift.Drift, ...] = ()
         if lineage.direct_source == "event_log":
             drifts = drift.from_log(artifact, events, request.seed)
@@ -259,7 +260,7 @@ class Coordinator:
             "said": facts.said_facts(events, request.seed, None if parent is None else parent[0]),
             "parent": None if parent is None else facts.parent_facts(*parent),
             "verifications": facts.verification_facts(verified),
-            "user_updates": facts.updated_keys(events),
+            "user_updates": facts.updated_keys(event for event in events if event.sequence > since),
             "pending_calls": list(request.pending_calls),
             "locators": facts.locator_facts(artifact.evidence_locators, found, request.optional_locators),
             "drifts": [{"kind": str(one.kind), "code": one.code, "key": one.key} for one in drifts],
@@ -421,6 +422,7 @@ def _places(artifact: CompactionArtifact, found: Mapping[str, LocatorResult]) ->
 
 
 def _code(error: GateError) -> str:
-    if isinstance(error, ActionBlocked) and error.decision.codes:
-        return error.decision.codes[0]
+    if isinstance(error, ActionBlocked):
+        against = (reason.code for reason in error.decision.reasons if reason.verdict is not Verdict.ALLOW)
+        return next(against, error.code)
     return error.code

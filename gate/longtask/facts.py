@@ -160,9 +160,9 @@ def verification_facts(verified: Iterable[Verified]) -> list[dict[str, Any]]:
 
 
 def updated_keys(events: Iterable[EventRecord]) -> list[str]:
-    """Keys that a user's own event says something of."""
-    said = (event for event in events if event.event_type is EventType.USER_UPDATE)
-    return sorted({item.key for event in said for item in event.carry_items})
+    """Keys of which the last word in `events` is a user's own."""
+    last = {item.key: event.event_type for event in events for item in event.carry_items}
+    return sorted(key for key, said_by in last.items() if said_by is EventType.USER_UPDATE)
 
 
 def locator_facts(

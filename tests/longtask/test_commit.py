@@ -145,7 +145,7 @@ def test_next_generation_reads_only_the_events_since(task: Stage) -> None:
 @pytest.mark.parametrize(
     ("changes", "found"),
     [
-        ({"constraints": lambda a: a.constraints[1:]}, {"artifact_drifted", "missing_required_carry_items"}),
+        ({"constraints": lambda a: a.constraints[1:]}, {"missing_required_carry_items"}),
         ({"open_issues": lambda a: ()}, {"missing_required_carry_items", "open_issue_closed_without_verification"}),
         ({"source_digest": lambda a: "0" * 64}, {"artifact_source_digest_mismatch"}),
         (
@@ -240,9 +240,7 @@ def test_open_issue_leaves_the_artifact_with_its_verification_only(task: Stage) 
     event = late(back.run, event_type=EventType.VERIFICATION, workspace_digest=task.live)
     TaskLog(store=task.store).append(task.tenant, run.run_id, [event])
     seed = stage.request(run).seed
-    left = replace(
-        seed, open_issue_keys=frozenset(), required_keys=seed.required_keys - seed.open_issue_keys
-    )
+    left = replace(seed, open_issue_keys=frozenset(), required_keys=seed.required_keys - seed.open_issue_keys)
     receipt = VerificationReceipt(
         event_id="evt-late",
         subjects=seed.open_issue_keys,

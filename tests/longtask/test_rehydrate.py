@@ -108,9 +108,7 @@ def test_changed_artifact_is_refused_by_the_first_step_that_sees_it(
 def test_lost_artifact_is_refused(task: Stage) -> None:
     done, run = committed(task)
     sql(task, "UPDATE task_artifacts SET body = NULL")
-    assert "checkpoint_run_mismatch" in refused(
-        task.rehydrator().rehydrate(run, done.envelope_id, stage.material())
-    )
+    assert "checkpoint_run_mismatch" in refused(task.rehydrator().rehydrate(run, done.envelope_id, stage.material()))
 
 
 def test_damaged_source_is_refused_as_unverifiable(task: Stage) -> None:
@@ -124,9 +122,7 @@ def test_corrupt_checkpoint_of_one_run_stops_no_other(task: Stage) -> None:
     first, run = committed(task)
     second, other = committed(task)
     sql(task, "UPDATE task_checkpoints SET body = 'garbage' WHERE run_id = ?", run.run_id)
-    assert "checkpoint_run_mismatch" in refused(
-        task.rehydrator().rehydrate(run, first.envelope_id, stage.material())
-    )
+    assert "checkpoint_run_mismatch" in refused(task.rehydrator().rehydrate(run, first.envelope_id, stage.material()))
     assert task.rehydrator().rehydrate(other, second.envelope_id, stage.material()).reason == "continuity_validated"
 
 

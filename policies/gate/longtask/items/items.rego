@@ -149,6 +149,8 @@ _no_more_than_said(item) if {
 	source := _said[item.key]
 	is_number(item.authority_rank)
 	is_number(item.trust_rank)
+	is_number(source.authority_rank)
+	is_number(source.trust_rank)
 	item.authority_rank <= source.authority_rank
 	item.trust_rank <= source.trust_rank
 	item.kind == source.kind
