@@ -15,7 +15,13 @@ from gate.continuity.view import ContextView, build
 from gate.decision import Decision, Reason, Verdict
 from gate.errors import ConflictError, EvidenceError, GateError, InputError
 from gate.evidence import Prepared, Run, require_text
-from gate.evidence.continuity import actions_of, pending_obligations, presented_digest, rehydrate_document
+from gate.evidence.continuity import (
+    actions_of,
+    pending_obligations,
+    presented_digest,
+    rehydrate_document,
+    with_meaning,
+)
 from gate.pdp import Facts
 from gate.records import (
     ActionRef,
@@ -77,11 +83,14 @@ class _Loaded:
     proof: BoundaryProof | None = None
 
 
-def resume(desk: Desk, envelope_id: str, presented_summary: object, host: Run) -> Resumption:
+def resume(
+    desk: Desk, envelope_id: str, presented_summary: object, host: Run, *, meaning: Mapping[str, Any] | None = None
+) -> Resumption:
     """Validates the boundary and starts the next epoch; once, whoever else tries at the same time.
 
     `presented_summary` is what the context was cut to, None for a recovery; only its digest is looked at. `host` is the
-    host's own handle on the run. Raises `InputError` for a blank envelope id, `EvidenceError` when it cannot be traced.
+    host's own handle on the run. `meaning`: what is known of the pair that the context would be rebuilt from, in the
+    form of `state.longtask`. Raises `InputError` for a blank envelope id, `EvidenceError` when it cannot be traced.
     """
     require_text("envelope_id", envelope_id)
     digest = presented_digest(presented_summary)
@@ -91,7 +100,7 @@ def resume(desk: Desk, envelope_id: str, presented_summary: object, host: Run) -
             loaded = _load(desk, envelope_id, host)
         except EvidenceError as exc:
             return _failed(desk, host, envelope_id, _Loaded(), Decision.undecided(exc, audit={}))
-        decision = _closed(_decide(desk, host, loaded, digest))
+        decision = _closed(_decide(desk, host, loaded, digest, meaning))
         if decision.verdict is not Verdict.REAUTHORIZATION_REQUIRED:
             return _failed(desk, host, envelope_id, loaded, decision)
         try:
@@ -136,9 +145,9 @@ def _load(desk: Desk, envelope_id: str, host: Run) -> _Loaded:
     return _Loaded(boundary=boundary, envelope=envelope, snapshot=snapshot, proof=proof)
 
 
-def _decide(desk: Desk, host: Run, loaded: _Loaded, digest: str | None) -> Decision:
+def _decide(desk: Desk, host: Run, loaded: _Loaded, digest: str | None, meaning: Mapping[str, Any] | None) -> Decision:
     def prepared(facts: Facts) -> Prepared:
-        return rehydrate_document(
+        found = rehydrate_document(
             desk.evidence,
             host,
             envelope=loaded.envelope,
@@ -149,6 +158,7 @@ def _decide(desk: Desk, host: Run, loaded: _Loaded, digest: str | None) -> Decis
             now_ms=desk.clock_ms(),
             facts=facts,
         )
+        return found if meaning is None else with_meaning(found, meaning)
 
     try:
         return desk.ask(host.agent_id, prepared).decision

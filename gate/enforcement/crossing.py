@@ -5,11 +5,23 @@ Each method is one call of `gate.continuity` or of the records; nothing is decid
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from gate.continuity import Boundary, Desk, Resumption, UserConstraint, boundary, recovery, resume, user_constraints
+from gate.continuity import (
+    Boundary,
+    Desk,
+    Resumption,
+    UserConstraint,
+    boundary,
+    meaning,
+    recovery,
+    resume,
+    user_constraints,
+)
+from gate.decision import Decision
 from gate.evidence import Run
-from gate.records import ConstraintRecord, OpenWork, Progress
+from gate.records import ConstraintRecord, OpenWork, Progress, TaskCheckpoint
 
 
 class Crossing:
@@ -41,13 +53,28 @@ class Crossing:
         """Records a boundary that nobody asked for, such as a compaction by the model's provider."""
         return recovery.note(self._desk, run, reason, summary=summary, envelope_id=envelope_id)
 
-    def resume(self, envelope_id: str, presented_summary: str | None, host: Run) -> Resumption:
+    def decide_meaning(self, envelope: Boundary, section: Mapping[str, Any]) -> Decision:
+        """Whether the artifact and checkpoint that `section` describes may be committed with the open boundary."""
+        return meaning.decide(self._desk, envelope, section)
+
+    def commit_meaning(self, envelope: Boundary, decision: Decision, checkpoint: TaskCheckpoint, text: str) -> Boundary:
+        """Commits the decided checkpoint and seals the envelope over the artifact's text, as one boundary."""
+        return meaning.commit(self._desk, envelope, decision, checkpoint, text)
+
+    def resume(
+        self,
+        envelope_id: str,
+        presented_summary: str | None,
+        host: Run,
+        *,
+        meaning: Mapping[str, Any] | None = None,
+    ) -> Resumption:
         """Validates the boundary and, once, starts the next epoch; exactly three verdicts, none of which is an allow.
 
-        `host` is the host's own handle on the run, with its verified identity. Raises as
-        `gate.continuity.resume.resume` does.
+        `host` is the host's own handle on the run, with its verified identity; `meaning` what is known of the pair that
+        its context would be rebuilt from. Raises as `gate.continuity.resume.resume` does.
         """
-        return resume.resume(self._desk, envelope_id, presented_summary, host)
+        return resume.resume(self._desk, envelope_id, presented_summary, host, meaning=meaning)
 
     def record_constraint(self, run: Run, constraint: UserConstraint) -> ConstraintRecord:
         """Records what the user just forbade; enforced from the next decision on, whatever the context says later."""

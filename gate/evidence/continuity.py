@@ -96,17 +96,24 @@ def evidence_refs(snapshot: RunSnapshot, approval_ids: Iterable[str]) -> list[st
 
 
 def boundary_document(
-    builder: EvidenceBuilder, run: Run, snapshot: RunSnapshot, *, operation: str, now_ms: int, facts: Facts
+    builder: EvidenceBuilder,
+    run: Run,
+    snapshot: RunSnapshot,
+    *,
+    operation: str,
+    now_ms: int,
+    facts: Facts,
+    inside: bool = False,
 ) -> Prepared:
     """A document that asks whether a boundary may be written now.
 
-    `operation` is compact, reset, handoff, fork or recover.
+    `operation` is compact, reset, handoff, fork or recover. `inside`: it is written already, and its meaning is asked.
     """
     prepared = builder.operation(
         run, checkpoint=CHECKPOINT_STATE, operation=operation, now_ms=now_ms, facts=facts, request={}
     )
     state = _now(snapshot, facts, [action_facts(action, facts) for action in snapshot.actions], run.epoch)
-    state["boundary"] = {"count": snapshot.boundaries}
+    state["boundary"] = {"count": snapshot.boundaries - int(inside)}
     state["event_range"] |= {"intact": snapshot.tail_holds}
     return _with(prepared, {"continuity": state})
 
@@ -158,6 +165,11 @@ def rehydrate_document(
     return replace(
         prepared, document={**prepared.document, "envelope": envelope, "digests": {"summary_sha256": summary_digest}}
     )
+
+
+def with_meaning(prepared: Prepared, meaning: Mapping[str, Any]) -> Prepared:
+    """The document with what is carried over the boundary besides authority (`state.longtask`)."""
+    return _with(prepared, {"longtask": dict(meaning)})
 
 
 def _now(snapshot: RunSnapshot, facts: Facts, actions: list[dict[str, Any]], host_epoch: int | None) -> dict[str, Any]:

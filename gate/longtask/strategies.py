@@ -167,11 +167,11 @@ def structured_artifact(events: Sequence[EventRecord], seed: CompactionSeed) -> 
         source_event_range=(events[0].sequence, events[-1].sequence),
         goal=latest[seed.goal_key],
         **groups,  # type: ignore[arg-type]  # the keys are exactly the groups
-        evidence_locators=locators(events, workspace=_workspace(events, source)),
+        evidence_locators=locators(events, workspace=workspace_of(events, source)),
         next_intent=latest.get(NEXT_INTENT) or _generic_intent(events),
         created_at=EPOCH_TEXT,
         source_digest=source,
-        workspace_digest=_workspace(events, source),
+        workspace_digest=workspace_of(events, source),
     )
 
 
@@ -224,7 +224,8 @@ def _items(events: Sequence[EventRecord]) -> tuple[CarryItem, ...]:
     return tuple(item for event in events for item in event.carry_items)
 
 
-def _workspace(events: Sequence[EventRecord], fallback: str) -> str:
+def workspace_of(events: Sequence[EventRecord], fallback: str) -> str:
+    """The workspace that the newest event names, or `fallback`."""
     return next((event.workspace_digest for event in reversed(events) if event.workspace_digest is not None), fallback)
 
 

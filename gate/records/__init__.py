@@ -13,6 +13,20 @@ from gate.records.database import ISOLATION_LEVELS
 from gate.records.dispatches import Dispatch
 from gate.records.heads import GateKey, PublicKey, SignedHead
 from gate.records.keyfile import ReviewerKey, read_key_file, write_key_file
+from gate.records.longtask_erasure import Taint
+from gate.records.longtask_model import (
+    ArtifactStatus,
+    DeletionReceipt,
+    LedgerEntry,
+    LocatorResult,
+    NewTaskEvent,
+    TaskArtifact,
+    TaskCheckpoint,
+    TaskEvent,
+    TaskLocator,
+    TaskPacket,
+)
+from gate.records.longtask_store import CommittedPair
 from gate.records.model import (
     ApprovalRecord,
     ApprovalRequest,
@@ -59,15 +73,18 @@ __all__ = [
     "ApprovalRecord",
     "ApprovalRequest",
     "ApprovalStatus",
+    "ArtifactStatus",
     "BoundaryProof",
     "BoundaryRecord",
     "BoundaryStatus",
     "ChainState",
     "Claim",
     "Claimed",
+    "CommittedPair",
     "ConstraintRecord",
     "CounterRecord",
     "CounterUse",
+    "DeletionReceipt",
     "DeniedKey",
     "Dispatch",
     "EffectRecord",
@@ -77,7 +94,10 @@ __all__ = [
     "GateKey",
     "HistoryStep",
     "IdempotencyRecord",
+    "LedgerEntry",
+    "LocatorResult",
     "NewConstraint",
+    "NewTaskEvent",
     "Obligations",
     "OpenWork",
     "PlanRecord",
@@ -94,6 +114,12 @@ __all__ = [
     "SignedHead",
     "Store",
     "StoredVote",
+    "Taint",
+    "TaskArtifact",
+    "TaskCheckpoint",
+    "TaskEvent",
+    "TaskLocator",
+    "TaskPacket",
     "VoteDecision",
     "VotePayload",
     "generate_key",

@@ -6,10 +6,11 @@ every later hash and the head, nor a tail that was cut off.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection, RowMapping, func, literal, select, tuple_, union
+from sqlalchemy import Connection, func, literal, select, tuple_, union
 
 from gate import canonical
 from gate.errors import InputError, StoreError
@@ -150,7 +151,12 @@ def wrong_counters(tx: Connection, tenant_id: str | None) -> list[tuple[str, str
     return [(tenant, name) for tenant, name in tx.execute(query.order_by(COUNTERS.c.tenant_id, COUNTERS.c.name))]
 
 
-def _payload(row: RowMapping, seq: int, prev_hash: str) -> dict[str, object] | None:
+def payload_of(row: Mapping[Any, Any]) -> dict[str, object] | None:
+    """The payload of one event, when its hash is that of its own fields; whether it is linked is not looked at."""
+    return _payload(row, row["seq"], row["prev_hash"])
+
+
+def _payload(row: Mapping[Any, Any], seq: int, prev_hash: str) -> dict[str, object] | None:
     if row["seq"] != seq or row["prev_hash"] != prev_hash:
         return None
     try:

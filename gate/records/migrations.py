@@ -210,6 +210,68 @@ _SESSIONS = (
     """CREATE UNIQUE INDEX capability_sessions_replaced ON capability_sessions (tenant_id, reinitialized_from)""",
 )
 
+_LONG_TASKS = (
+    """CREATE TABLE task_events (
+        tenant_id TEXT NOT NULL, run_id TEXT NOT NULL, sequence BIGINT NOT NULL CHECK (sequence >= 1),
+        position BIGINT NOT NULL CHECK (position >= 1), event_id TEXT NOT NULL, event_type TEXT NOT NULL,
+        digest TEXT NOT NULL, chain_seq BIGINT NOT NULL, size_bytes BIGINT NOT NULL, recorded_at_ms BIGINT NOT NULL,
+        body TEXT, salt TEXT,
+        PRIMARY KEY (tenant_id, run_id, sequence), UNIQUE (tenant_id, run_id, event_id),
+        UNIQUE (tenant_id, run_id, position),
+        FOREIGN KEY (tenant_id, run_id) REFERENCES runs (tenant_id, run_id))""",
+    """CREATE TABLE task_artifacts (
+        tenant_id TEXT NOT NULL, artifact_id TEXT NOT NULL, run_id TEXT NOT NULL, namespace TEXT NOT NULL,
+        first_sequence BIGINT NOT NULL CHECK (first_sequence >= 1), last_sequence BIGINT NOT NULL,
+        schema_version TEXT NOT NULL, digest TEXT NOT NULL, source_digest TEXT NOT NULL,
+        workspace_digest TEXT NOT NULL, generation BIGINT NOT NULL CHECK (generation >= 1),
+        direct_source TEXT NOT NULL CHECK (direct_source IN ('event_log', 'artifact', 'migration')),
+        generator TEXT NOT NULL, generator_version TEXT NOT NULL,
+        status TEXT NOT NULL CHECK (status IN ('stored', 'held', 'tainted', 'cleaned', 'erased')),
+        status_reason TEXT NOT NULL, size_bytes BIGINT NOT NULL, created_at_ms BIGINT NOT NULL,
+        version BIGINT NOT NULL CHECK (version >= 1), body TEXT, parent_artifact_id TEXT, parent_digest TEXT,
+        PRIMARY KEY (tenant_id, artifact_id),
+        FOREIGN KEY (tenant_id, run_id) REFERENCES runs (tenant_id, run_id))""",
+    "CREATE INDEX task_artifacts_by_run ON task_artifacts (tenant_id, run_id, created_at_ms)",
+    "CREATE INDEX task_artifacts_by_parent ON task_artifacts (tenant_id, parent_artifact_id)",
+    """CREATE TABLE task_checkpoints (
+        tenant_id TEXT NOT NULL, run_id TEXT NOT NULL, checkpoint_id TEXT NOT NULL, artifact_id TEXT NOT NULL,
+        artifact_digest TEXT NOT NULL, digest TEXT NOT NULL, workspace_digest TEXT NOT NULL, namespace TEXT NOT NULL,
+        event_cursor BIGINT NOT NULL CHECK (event_cursor >= 0), ordinal BIGINT NOT NULL CHECK (ordinal >= 1),
+        committed_at_ms BIGINT NOT NULL, body TEXT, envelope_id TEXT,
+        PRIMARY KEY (tenant_id, run_id, checkpoint_id), UNIQUE (tenant_id, run_id, ordinal),
+        FOREIGN KEY (tenant_id, artifact_id) REFERENCES task_artifacts (tenant_id, artifact_id))""",
+    "CREATE INDEX task_checkpoints_by_artifact ON task_checkpoints (tenant_id, artifact_id)",
+    """CREATE UNIQUE INDEX task_checkpoints_by_envelope ON task_checkpoints (tenant_id, envelope_id)
+        WHERE envelope_id IS NOT NULL""",
+    """CREATE TABLE task_locators (
+        tenant_id TEXT NOT NULL, artifact_id TEXT NOT NULL, locator_id TEXT NOT NULL, kind TEXT NOT NULL,
+        content_digest TEXT NOT NULL, workspace_digest TEXT NOT NULL,
+        result TEXT NOT NULL CHECK (result IN ('unresolved', 'match', 'missing', 'stale', 'denied')),
+        version BIGINT NOT NULL CHECK (version >= 1), resolved_at_ms BIGINT NOT NULL, ref TEXT,
+        PRIMARY KEY (tenant_id, artifact_id, locator_id),
+        FOREIGN KEY (tenant_id, artifact_id) REFERENCES task_artifacts (tenant_id, artifact_id))""",
+    """CREATE TABLE task_packets (
+        tenant_id TEXT NOT NULL, run_id TEXT NOT NULL, ordinal BIGINT NOT NULL, packet_digest TEXT NOT NULL,
+        artifact_id TEXT NOT NULL, checkpoint_id TEXT NOT NULL, size_bytes BIGINT NOT NULL,
+        built_at_ms BIGINT NOT NULL, envelope_id TEXT, items TEXT,
+        PRIMARY KEY (tenant_id, run_id, ordinal),
+        FOREIGN KEY (tenant_id, run_id) REFERENCES runs (tenant_id, run_id))""",
+    "CREATE INDEX task_packets_by_artifact ON task_packets (tenant_id, artifact_id)",
+    """CREATE TABLE task_ledger (
+        tenant_id TEXT NOT NULL, run_id TEXT NOT NULL, ordinal BIGINT NOT NULL, kind TEXT NOT NULL,
+        outcome TEXT NOT NULL, operator TEXT NOT NULL, audit TEXT NOT NULL, bytes_before BIGINT NOT NULL,
+        bytes_after BIGINT NOT NULL, duration_ms BIGINT NOT NULL, recorded_at_ms BIGINT NOT NULL,
+        PRIMARY KEY (tenant_id, run_id, ordinal),
+        FOREIGN KEY (tenant_id, run_id) REFERENCES runs (tenant_id, run_id))""",
+    """CREATE TABLE task_receipts (
+        tenant_id TEXT NOT NULL, session_id TEXT NOT NULL, receipt_id TEXT NOT NULL,
+        status TEXT NOT NULL CHECK (status IN ('frozen', 'erased')), requested_by TEXT NOT NULL,
+        reason TEXT NOT NULL, counts TEXT NOT NULL, frozen_at_ms BIGINT NOT NULL,
+        version BIGINT NOT NULL CHECK (version >= 1), digest TEXT, erased_at_ms BIGINT,
+        PRIMARY KEY (tenant_id, session_id))""",
+    "CREATE INDEX runs_by_session ON runs (tenant_id, session_id)",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "runs, events, approvals, votes, consumptions, effects, idempotency keys", _INITIAL),
     Migration(2, "limit counters and what each effect holds of them", _COUNTERS),
@@ -218,6 +280,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(5, "boundaries, epochs, progress, obligations, user constraints", _CONTINUITY),
     Migration(6, "plans of several steps, each recorded once", _PLANS),
     Migration(7, "capability sessions", _SESSIONS),
+    Migration(8, "long tasks: events with content, artifacts, checkpoints, packets, ledger, receipts", _LONG_TASKS),
 )
 
 LATEST = MIGRATIONS[-1].version

@@ -15,12 +15,13 @@ from gate.records.clock import now_ms
 from gate.records.continuity_store import ContinuityStore
 from gate.records.database import ISOLATION_LEVELS, Database
 from gate.records.effect_store import EffectStore
+from gate.records.longtask_store import LongTaskStore
 from gate.records.plan_store import PlanStore
 from gate.records.run_store import RunStore
 from gate.records.session_store import SessionStore
 
 
-class Store(RunStore, ApprovalStore, EffectStore, ContinuityStore, PlanStore, SessionStore):
+class Store(RunStore, ApprovalStore, EffectStore, ContinuityStore, PlanStore, SessionStore, LongTaskStore):
     """The systems of record. Safe to share between threads and with forked children; `close` it when done.
 
     Every method raises `StoreError` (`store_locked`, `store_busy`, `store_read_only`, `store_unavailable`,

@@ -117,3 +117,54 @@ USER_CONSTRAINTS = _table(
     "withdrawn_by",
 )
 """`valid_until_ms` is 0 for a constraint that holds until it is withdrawn."""
+
+TASK_EVENTS = _table(
+    "task_events",
+    "tenant_id run_id event_id event_type digest",
+    "sequence position chain_seq size_bytes recorded_at_ms",
+    "body salt",
+)
+"""`body` and `salt` are NULL once the session was forgotten; the chain holds the salted digest only."""
+
+TASK_ARTIFACTS = _table(
+    "task_artifacts",
+    "tenant_id artifact_id run_id schema_version digest source_digest workspace_digest direct_source generator "
+    "generator_version status status_reason namespace",
+    "first_sequence last_sequence generation size_bytes created_at_ms version",
+    "body parent_artifact_id parent_digest",
+)
+
+TASK_CHECKPOINTS = _table(
+    "task_checkpoints",
+    "tenant_id run_id checkpoint_id artifact_id artifact_digest digest workspace_digest namespace",
+    "event_cursor ordinal committed_at_ms",
+    "body envelope_id",
+)
+
+TASK_LOCATORS = _table(
+    "task_locators",
+    "tenant_id artifact_id locator_id kind content_digest workspace_digest result",
+    "version resolved_at_ms",
+    "ref",
+)
+
+TASK_PACKETS = _table(
+    "task_packets",
+    "tenant_id run_id packet_digest artifact_id checkpoint_id",
+    "size_bytes ordinal built_at_ms",
+    "envelope_id items",
+)
+
+TASK_LEDGER = _table(
+    "task_ledger",
+    "tenant_id run_id kind outcome operator audit",
+    "ordinal bytes_before bytes_after duration_ms recorded_at_ms",
+)
+
+TASK_RECEIPTS = _table(
+    "task_receipts",
+    "tenant_id session_id receipt_id status requested_by reason counts",
+    "frozen_at_ms version",
+    "digest",
+    "erased_at_ms",
+)

@@ -41,7 +41,8 @@ class ContinuityGrade:
     duplicate_work_count: int | None = None
     false_completion: bool = False
     packet_contract_passed: bool | None = None
-    trace_contract_passed: bool = True
+    trace_contract_passed: bool = False
+    """False until the report has looked at the case's trace."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import Any
 
 from gate.errors import InputError
 from gate.lab.longtask.cases import ExperimentCase, Group, TraceRecord
+from gate.lab.longtask.trace_contract import graded
 from gate.longtask.canonical_form import canonical_text, plain
 
 SCOPE = "deterministic semantic-continuity contract; not model or product ranking"
@@ -70,9 +71,9 @@ class Report:
             "",
             "All rows use `sample_count=1`. Byte columns are canonical UTF-8 bytes, not provider tokens.",
             "",
-            _row(name for name, _ in _COLUMNS),
-            _row(rule for _, rule in _COLUMNS),
-            *(_row(map(_cell, _values(case))) for case in self.cases),
+            table_row(name for name, _ in _COLUMNS),
+            table_row(rule for _, rule in _COLUMNS),
+            *(table_row(map(cell, _values(case))) for case in self.cases),
             "",
             f"Run status: `{self.run_status}`",
         ]
@@ -102,10 +103,14 @@ class Report:
 
 
 def report(groups: Sequence[Group], *, passed: bool) -> Report:
-    """The groups as one report, sorted."""
-    cases = sorted((case for group in groups for case in group.cases), key=lambda case: (case.experiment, case.variant))
+    """The groups as one report, sorted; it fails as well when the trace of a case is not complete."""
     trace = sorted((entry for group in groups for entry in group.trace), key=_order)
-    return Report(tuple(cases), tuple(trace), passed)
+    cases = sorted(
+        (graded(case, trace) for group in groups for case in group.cases),
+        key=lambda case: (case.experiment, case.variant),
+    )
+    complete = all(case.grade.trace_contract_passed for case in cases)
+    return Report(tuple(cases), tuple(trace), passed and complete)
 
 
 def _order(entry: TraceRecord) -> tuple[str, ...]:
@@ -125,7 +130,8 @@ def _values(case: ExperimentCase) -> tuple[Any, ...]:
     )
 
 
-def _cell(value: object) -> str:
+def cell(value: object) -> str:
+    """A value as the cell of a table; what was not measured is a dash."""
     if value is None:
         return "—"
     if isinstance(value, bool):
@@ -133,5 +139,6 @@ def _cell(value: object) -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-def _row(cells: Iterable[str]) -> str:
+def table_row(cells: Iterable[str]) -> str:
+    """Cells as one line of a Markdown table."""
     return "| " + " | ".join(cells) + " |"

@@ -2,12 +2,26 @@ package gate.obligation_test
 
 import data.gate.continuity.fixture_test as boundaries
 import data.gate.fixture_test as fixture
+import data.gate.longtask.fixture_test as tasks
 
 test_compaction_is_written if _owed_at(boundaries.compacting) == [{
 	"type": "write_boundary",
 	"requested": true,
 	"forbidden_states": [],
 }]
+
+test_meaning_is_committed_as_it_was_decided if _owed_at(tasks.committing) == [{
+	"type": "commit_artifact",
+	"envelope_id": "ce-1",
+	"artifact_id": "art-1",
+	"artifact_digest": "sha256:art",
+	"checkpoint_id": "cp-1",
+	"event_cursor": 24,
+}]
+
+test_meaning_refused_is_not_committed if {
+	_owed_at(fixture.put(tasks.committing, "/state/longtask/frozen_cursor", 25)) == []
+}
 
 test_compaction_refused_owes_nothing if {
 	_owed_at(fixture.put(boundaries.compacting, "/state/continuity/in_flight", true)) == []

@@ -16,6 +16,7 @@ import data.gate.continuity.rehydration
 import data.gate.continuity.states
 import data.gate.effect
 import data.gate.effect.limit
+import data.gate.longtask.section
 import data.gate.oauth
 import data.gate.router
 import data.gate.transition
@@ -107,6 +108,16 @@ _for_content := [{"type": "redact", "pointers": sort(_pointers)}] if {
 } else := []
 
 _for_continuity := [{
+	"type": "commit_artifact",
+	"envelope_id": input.state.longtask.envelope_id,
+	"artifact_id": input.state.longtask.artifact.artifact_id,
+	"artifact_digest": input.state.longtask.artifact.digest,
+	"checkpoint_id": input.state.longtask.checkpoint.checkpoint_id,
+	"event_cursor": input.state.longtask.frozen_cursor,
+}] if {
+	section.committing
+	verdict.verdict == "allow"
+} else := [{
 	"type": "write_boundary",
 	"requested": boundary.requested,
 	"forbidden_states": sort(states.observed),

@@ -19,6 +19,7 @@ import data.gate.evidence
 import data.gate.finding
 import data.gate.identity
 import data.gate.inventory
+import data.gate.longtask
 import data.gate.operation
 import data.gate.router
 import data.gate.run
@@ -126,4 +127,5 @@ _collected := union({
 	continuity.raised,
 	trajectory.raised,
 	compound.raised,
+	longtask.raised,
 })

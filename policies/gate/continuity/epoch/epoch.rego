@@ -7,6 +7,7 @@ package gate.continuity.epoch
 
 import data.gate.approval
 import data.gate.finding
+import data.gate.longtask.section
 import data.gate.router
 
 findings contains finding.new("boundary_open", "deny", "gate.continuity.epoch", "", "") if {
@@ -52,6 +53,9 @@ else := null
 _exempt if input.operation in {"run_start", "recover", "rehydrate", "approval_transition", "effect_transition"}
 
 _no_boundary if is_null(input.state.run.boundary)
+
+# The second half of a compaction is asked inside the boundary that its first half opened.
+_no_boundary if section.into_open_boundary
 
 _epochs_stated if _both_stated
 

@@ -1,0 +1,61 @@
+"""`gate lab context-continuity`: what ways of bounding a context keep of a long task, as a report."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import click
+
+from gate.cli.options import PATH, option, output_option
+from gate.errors import EXIT_DENIED, InputError, ToolchainError
+from gate.lab.longtask import figure
+from gate.lab.longtask.beside import measure
+from gate.lab.longtask.run import run
+from gate.lab.longtask.trajectory import load
+
+
+@click.command("context-continuity")
+@option("--events", type=PATH, envvar="GATE_EVENTS", help="Thirty events as JSON lines; default: the repository's own.")
+@option("--report", "folder", type=PATH, required=True, envvar="GATE_REPORT", help="Folder the report is written to.")
+@option("--figure/--no-figure", "drawn", default=True, show_default=True, help="Draw PNG and SVG too (extra `lab`).")
+@output_option()
+@click.pass_context
+def context_continuity(ctx: click.Context, events: Path | None, folder: Path, drawn: bool, output: str) -> None:
+    """Measure what five ways of bounding a context keep of a long task, and write the report, byte for byte the same.
+
+    Exits 3 when a frozen row or an expectation did not come out.
+    """
+    trajectory = load(events)
+    report, supplement = run(trajectory), measure(trajectory)
+    paths = [*report.write(folder), *supplement.write(folder)]
+    if drawn:
+        try:
+            paths += figure.draw(report, folder)
+        except ToolchainError as exc:
+            click.echo(f"no figure: {exc.message}; {exc.hint}", err=True)
+    if output == "json":
+        document = {
+            "trajectory": "published" if trajectory.published else "other",
+            "cases": len(report.cases),
+            "run_status": report.run_status,
+            "unmet_expectations": list(supplement.unmet),
+            "files": [{"path": str(path), "sha256": _sha256(path)} for path in paths],
+        }
+        click.echo(json.dumps(document))
+    else:
+        for path in paths:
+            click.echo(str(path))
+    for statement in supplement.unmet:
+        click.echo(f"not borne out: {statement}", err=True)
+    if report.run_status != "passed" or supplement.unmet:
+        click.echo(f"run status: {report.run_status}; unmet expectations: {len(supplement.unmet)}", err=True)
+        ctx.exit(EXIT_DENIED)
+
+
+def _sha256(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as exc:
+        raise InputError("the report cannot be read back", code="report_unwritable") from exc

@@ -1,0 +1,428 @@
+"""The six steps of a compaction: freeze, build, validate in Rego, persist artifact, persist checkpoint, replace.
+
+Decides nothing. Steps 1 to 5 are here; the sixth, replacing the model's input, is `rehydrate`, which nobody can take
+before the fifth is committed. A crash between any two leaves the pair that was committed last.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from gate import canonical
+from gate.decision import ActionBlocked, Decision, Verdict
+from gate.errors import GateError
+from gate.evidence import Run
+from gate.longtask import drift, facts
+from gate.longtask.artifact import (
+    GROUPS,
+    SCHEMA_VERSION,
+    CompactionArtifact,
+    CompactionSeed,
+    Lineage,
+    RunCheckpoint,
+    items_digest,
+)
+from gate.longtask.canonical_form import digest, serialized_bytes
+from gate.longtask.completion import VerificationReceipt, Verified, verify
+from gate.longtask.events import EventRecord, EvidenceLocator, refuse
+from gate.longtask.log import TaskLog
+from gate.longtask.resolvers import Resolver, resolve
+from gate.longtask.stored import artifact_from, body_of, named
+from gate.longtask.strategies import Strategy, Structured, latest_items, locators, workspace_of
+from gate.longtask.triggers import Trigger
+from gate.records import (
+    CommittedPair,
+    LedgerEntry,
+    LocatorResult,
+    Store,
+    TaskArtifact,
+    TaskCheckpoint,
+    TaskLocator,
+)
+
+MAIN = "main"
+"""Namespace of a run that is no fork."""
+
+
+class Envelope(Protocol):
+    """The authority side of a boundary, open or sealed."""
+
+    @property
+    def envelope_id(self) -> str:
+        """Its id."""
+
+    @property
+    def run(self) -> Run:
+        """The handle it was written for."""
+
+
+class Boundaries(Protocol):
+    """What the coordinator needs of the gate."""
+
+    def prepare_boundary(self, run: Run, reason: str, *, envelope_id: str | None = None) -> Any:
+        """Stops the run and opens its boundary. Raises `ActionBlocked` in a forbidden state."""
+
+    def decide_meaning(self, envelope: Any, section: Mapping[str, Any]) -> Decision:
+        """Asks about the pair."""
+
+    def commit_meaning(self, envelope: Any, decision: Decision, checkpoint: TaskCheckpoint, text: str) -> Any:
+        """Commits the pair with the envelope."""
+
+    def resume(
+        self,
+        envelope_id: str,
+        presented_summary: str | None,
+        host: Run,
+        *,
+        meaning: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Resumes the boundary, once."""
+
+    def recover(self, run: Run) -> Any:
+        """Writes an envelope from the records in place of whatever was open."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed:
+    """A boundary with its meaning: what a context may be replaced from."""
+
+    envelope_id: str
+    artifact: CompactionArtifact
+    checkpoint: RunCheckpoint
+    artifact_digest: str
+    generation: int
+    bytes_before: int
+    bytes_after: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is to be compacted, and what the host knows that the log does not."""
+
+    seed: CompactionSeed
+    next_step: str
+    completed_steps: tuple[str, ...] = ()
+    pending_step: str | None = None
+    pending_calls: tuple[str, ...] = ()
+    """Steps whose call was issued and has not returned: each must be the pending step, and none completed."""
+    evidence: tuple[EvidenceLocator, ...] = ()
+    receipts: tuple[VerificationReceipt, ...] = ()
+    reason: str = "context_compaction"
+    """context_compaction, context_reset, handoff or fork."""
+    from_log: bool = True
+    """Made of the whole log again; otherwise of the committed artifact and the events since."""
+    trigger: Trigger | None = None
+    optional_locators: frozenset[str] = frozenset()
+
+
+def _silent(step: int) -> None:
+    """Nobody is told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coordinator:
+    """One host's commits. `workspace` says the digest of the workspace as it is when it is asked."""
+
+    gate: Boundaries
+    store: Store
+    workspace: Callable[[], str]
+    operator: str
+    resolvers: Mapping[str, Resolver] = field(default_factory=dict)
+    strategy: Strategy = field(default_factory=Structured)
+    namespace: str = MAIN
+    told: Callable[[int], None] = _silent
+    """Called with the number of each step that is done."""
+
+    @property
+    def log(self) -> TaskLog:
+        """The log that is compacted."""
+        return TaskLog(store=self.store)
+
+    def compact(self, run: Run, request: Request) -> Committed:
+        """Takes the run over a boundary with its meaning; nothing runs in it until it is rehydrated.
+
+        Raises `ActionBlocked` when no boundary is permitted or the pair may not be committed (then `recover` the run:
+        the last committed pair is in force), `LongTaskError` for a log that cannot be compacted.
+        """
+        started = time.monotonic_ns()
+        tenant = run.identity.tenant_id or ""
+        try:
+            done = self._steps(run, request, tenant)
+        except GateError as exc:
+            self._note(run, tenant, request, outcome=_code(exc), started=started)
+            raise
+        self._note(run, tenant, request, outcome="ok", started=started, done=done)
+        return done
+
+    def _steps(self, run: Run, request: Request, tenant: str) -> Committed:
+        pair = self.store.committed_pair(tenant, run.run_id)
+        cursor = self.log.cursor(tenant, run.run_id)
+        self.told(1)
+        parent = _parent(pair)
+        first = 1 if request.from_log or parent is None else parent[0].source_event_range[1] + 1
+        events = self.log.read(tenant, run.run_id, first=first, last=cursor)
+        # Before the boundary opens: a compactor that is slow or fails holds up nobody, and what is appended meanwhile
+        # is after the frozen cursor, and is merged when the context is rebuilt.
+        artifact, lineage = self._build(events, request, None if request.from_log else parent)
+        text = body_of(artifact)
+        self.told(2)
+        boundary = self.gate.prepare_boundary(run, request.reason)
+        row = self._row(tenant, artifact, lineage, text)
+        checkpoint = RunCheckpoint(
+            run_id=run.run_id,
+            checkpoint_id=f"cp-{boundary.envelope_id}",
+            next_step=request.next_step,
+            completed_steps=request.completed_steps,
+            pending_step=request.pending_step,
+            event_cursor=cursor,
+            workspace_digest=artifact.workspace_digest,
+            artifact_id=artifact.artifact_id,
+        )
+        found = resolve(artifact.evidence_locators, self.resolvers, events=events)
+        section = self._section(request, artifact, lineage, row, checkpoint, events, parent, found)
+        decision = self.gate.decide_meaning(boundary, section).enforce()
+        self.told(3)
+        self.store.persist_artifact(row, _places(artifact, found), envelope_id=boundary.envelope_id)
+        self.told(4)
+        self.gate.commit_meaning(
+            boundary, decision, checkpoint_row(tenant, checkpoint, row, envelope_id=boundary.envelope_id), text
+        )
+        self.told(5)
+        return Committed(
+            envelope_id=boundary.envelope_id,
+            artifact=artifact,
+            checkpoint=checkpoint,
+            artifact_digest=row.digest,
+            generation=lineage.generation,
+            bytes_before=serialized_bytes(tuple(events)),
+            bytes_after=serialized_bytes(artifact.items),
+        )
+
+    def _build(
+        self,
+        events: Sequence[EventRecord],
+        request: Request,
+        parent: tuple[CompactionArtifact, TaskArtifact] | None,
+    ) -> tuple[CompactionArtifact, Lineage]:
+        if parent is None:
+            made = self.strategy.prepare(events, request.seed).artifact
+            if made is None:
+                raise refuse("strategy_makes_no_artifact", f"`{self.strategy.strategy}` makes no artifact")
+        else:
+            made = carried_forward(parent[0], events, request.seed)
+        made = named(replace(made, evidence_locators=(*made.evidence_locators, *request.evidence)))
+        name, _, version = self.strategy.strategy.rpartition("-")
+        return made, Lineage(
+            generation=1 if parent is None else parent[1].generation + 1,
+            parent_artifact_id=None if parent is None else parent[1].artifact_id,
+            parent_digest=None if parent is None else parent[1].digest,
+            direct_source="event_log" if parent is None else "artifact",
+            generator=name or self.strategy.strategy,
+            generator_version=version or "v1",
+            items_digest=items_digest(made),
+        )
+
+    def _row(self, tenant: str, artifact: CompactionArtifact, lineage: Lineage, text: str) -> TaskArtifact:
+        return artifact_row(tenant, artifact, lineage, text, namespace=self.namespace)
+
+    def _section(
+        self,
+        request: Request,
+        artifact: CompactionArtifact,
+        lineage: Lineage,
+        row: TaskArtifact,
+        checkpoint: RunCheckpoint,
+        events: Sequence[EventRecord],
+        parent: tuple[CompactionArtifact, TaskArtifact] | None,
+        found: Mapping[str, LocatorResult],
+    ) -> dict[str, Any]:
+        live = self.workspace()
+        verified = self._verified(request, artifact, events, parent, live)
+        carried = set() if request.from_log or parent is None else sources_of(parent[0])
+        sources = sources_of(artifact)
+        known = {event.event_id for event in events} | carried
+        since = 0 if parent is None else parent[0].source_event_range[1]
+        drifts: tuple[drift.Drift, ...] = ()
+        if lineage.direct_source == "event_log":
+            drifts = drift.from_log(artifact, events, request.seed)
+        return {
+            "phase": "commit",
+            "namespace": self.namespace,
+            "checkpoint": facts.checkpoint_facts(checkpoint, artifact_digest=row.digest, intact=True),
+            "artifact": facts.artifact_facts(artifact, row, digest_now=row.digest, known_ids=known),
+            "source": facts.source_facts(events, run_id=checkpoint.run_id, named=sources, carried=carried),
+            "frozen_cursor": checkpoint.event_cursor,
+            "workspace_digest": live,
+            "seed": {"required_keys": sorted(request.seed.required_keys | {request.seed.goal_key})},
+            "said": facts.said_facts(events, request.seed, None if parent is None else parent[0]),
+            "parent": None if parent is None else facts.parent_facts(*parent),
+            "verifications": facts.verification_facts(verified),
+            "user_updates": facts.updated_keys(event for event in events if event.sequence > since),
+            "pending_calls": list(request.pending_calls),
+            "locators": facts.locator_facts(artifact.evidence_locators, found, request.optional_locators),
+            "drifts": [{"kind": str(one.kind), "code": one.code, "key": one.key} for one in drifts],
+        }
+
+    def _verified(
+        self,
+        request: Request,
+        artifact: CompactionArtifact,
+        events: Sequence[EventRecord],
+        parent: tuple[CompactionArtifact, TaskArtifact] | None,
+        live: str,
+    ) -> tuple[Verified, ...]:
+        issues = {item.key for item in artifact.open_issues} | request.seed.open_issue_keys
+        if parent is not None:
+            issues |= {item.key for item in parent[0].open_issues}
+        return verify(issues, events=events, receipts=request.receipts, live_workspace_digest=live)
+
+    def _note(
+        self, run: Run, tenant: str, request: Request, *, outcome: str, started: int, done: Committed | None = None
+    ) -> None:
+        """The audit of one compaction: what it was made of, by what and why; no content."""
+        if self.store.run(tenant, run.run_id) is None:
+            return
+        audit: dict[str, Any] = {
+            "trigger": request.reason if request.trigger is None else request.trigger.as_audit(),
+            "strategy": self.strategy.strategy,
+            "schema_version": SCHEMA_VERSION,
+        }
+        if done is not None:
+            audit |= {
+                "envelope_id": done.envelope_id,
+                "artifact_id": done.artifact.artifact_id,
+                "artifact_digest": done.artifact_digest,
+                "generation": done.generation,
+                "event_range": list(done.artifact.source_event_range),
+                "source_digest": done.artifact.source_digest,
+                "workspace_digest": done.artifact.workspace_digest,
+                "selected_keys": sorted(item.key for item in done.artifact.items),
+                "checkpoint_id": done.checkpoint.checkpoint_id,
+            }
+        self.store.log_task(
+            LedgerEntry(
+                tenant_id=tenant,
+                run_id=run.run_id,
+                kind="compaction",
+                outcome=outcome,
+                operator=self.operator,
+                audit=canonical.canonical_bytes(audit).decode("utf-8"),
+                bytes_before=0 if done is None else done.bytes_before,
+                bytes_after=0 if done is None else done.bytes_after,
+                duration_ms=(time.monotonic_ns() - started) // 1_000_000,
+            )
+        )
+
+
+def carried_forward(
+    parent: CompactionArtifact, events: Sequence[EventRecord], seed: CompactionSeed
+) -> CompactionArtifact:
+    """The next generation: the parent's items under what the events since say; costs what the range costs.
+
+    Raises `LongTaskError`: `compaction_requires_events`, `missing_required_carry_items`.
+    """
+    if not events:
+        raise refuse("compaction_requires_events")
+    latest = {item.key: item for item in parent.items} | latest_items(events)
+    if not seed.required_keys <= latest.keys() or seed.goal_key not in latest:
+        raise refuse("missing_required_carry_items")
+    groups = {
+        name: tuple(latest[key] for key in sorted(keys) if key in latest)
+        for name, keys in zip(GROUPS, seed.categories, strict=True)
+    }
+    source = digest(tuple(events))
+    workspace = workspace_of(events, parent.workspace_digest)
+    kept = tuple(one for one in parent.evidence_locators if one.kind != "payload_ref")
+    return CompactionArtifact(
+        artifact_id="made",
+        run_id=parent.run_id,
+        source_event_range=(events[0].sequence, events[-1].sequence),
+        goal=latest[seed.goal_key],
+        **groups,  # type: ignore[arg-type]  # the keys are exactly the groups
+        evidence_locators=(*locators(events, workspace=workspace), *kept),
+        next_intent=latest[parent.next_intent.key],
+        created_at=parent.created_at,
+        source_digest=source,
+        workspace_digest=workspace,
+    )
+
+
+def artifact_row(
+    tenant: str, artifact: CompactionArtifact, lineage: Lineage, text: str, *, namespace: str
+) -> TaskArtifact:
+    """The artifact as it is stored."""
+    return TaskArtifact(
+        tenant_id=tenant,
+        artifact_id=artifact.artifact_id,
+        run_id=artifact.run_id,
+        namespace=namespace,
+        first_sequence=artifact.source_event_range[0],
+        last_sequence=artifact.source_event_range[1],
+        schema_version=artifact.schema_version,
+        digest=canonical.digest_bytes(text.encode("utf-8")),
+        source_digest=artifact.source_digest,
+        workspace_digest=artifact.workspace_digest,
+        generation=lineage.generation,
+        direct_source=lineage.direct_source,
+        generator=lineage.generator,
+        generator_version=lineage.generator_version,
+        body=text,
+        parent_artifact_id=lineage.parent_artifact_id,
+        parent_digest=lineage.parent_digest,
+    )
+
+
+def checkpoint_row(
+    tenant: str, checkpoint: RunCheckpoint, artifact: TaskArtifact, *, envelope_id: str | None
+) -> TaskCheckpoint:
+    """The checkpoint as it is stored: it names the artifact's digest for good."""
+    text = body_of(checkpoint)
+    return TaskCheckpoint(
+        tenant_id=tenant,
+        run_id=checkpoint.run_id,
+        checkpoint_id=checkpoint.checkpoint_id,
+        artifact_id=checkpoint.artifact_id,
+        artifact_digest=artifact.digest,
+        digest=canonical.digest_bytes(text.encode("utf-8")),
+        workspace_digest=checkpoint.workspace_digest,
+        namespace=artifact.namespace,
+        event_cursor=checkpoint.event_cursor,
+        body=text,
+        envelope_id=envelope_id,
+    )
+
+
+def sources_of(artifact: CompactionArtifact) -> set[str]:
+    """Every event that an item of the artifact names."""
+    return {source for item in artifact.items for source in item.source_event_ids}
+
+
+def _parent(pair: CommittedPair | None) -> tuple[CompactionArtifact, TaskArtifact] | None:
+    """The committed artifact, when it can be read; Rego sees its status and digest."""
+    if pair is None or pair.artifact is None or pair.artifact.body is None:
+        return None
+    return artifact_from(pair.artifact.body), pair.artifact
+
+
+def _places(artifact: CompactionArtifact, found: Mapping[str, LocatorResult]) -> Iterable[TaskLocator]:
+    return [
+        TaskLocator(
+            locator_id=one.locator_id,
+            kind=one.kind,
+            ref=one.ref,
+            content_digest=one.content_digest,
+            workspace_digest=one.workspace_digest,
+            result=found.get(one.locator_id, LocatorResult.UNRESOLVED),
+        )
+        for one in artifact.evidence_locators
+    ]
+
+
+def _code(error: GateError) -> str:
+    if isinstance(error, ActionBlocked):
+        against = (reason.code for reason in error.decision.reasons if reason.verdict is not Verdict.ALLOW)
+        return next(against, error.code)
+    return error.code

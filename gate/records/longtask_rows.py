@@ -1,0 +1,314 @@
+"""Long-task rows and their links in the run's hash chain; in the caller's transaction.
+
+Opens no transaction and decides nothing. Content lives in these tables and only digests in the chain, so that content
+can be erased while the chain still verifies.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, func, insert, select
+
+from gate import canonical
+from gate.errors import StoreError
+from gate.records import chains, checks, runs
+from gate.records.clock import now_ms
+from gate.records.longtask_model import (
+    ArtifactStatus,
+    LedgerEntry,
+    LocatorResult,
+    NewTaskEvent,
+    TaskArtifact,
+    TaskCheckpoint,
+    TaskEvent,
+    TaskLocator,
+    TaskPacket,
+)
+from gate.records.runs import LockedRun
+from gate.records.tables import (
+    EVENTS,
+    TASK_ARTIFACTS,
+    TASK_CHECKPOINTS,
+    TASK_EVENTS,
+    TASK_LEDGER,
+    TASK_LOCATORS,
+    TASK_PACKETS,
+    TASK_RECEIPTS,
+)
+
+TASK_EVENT = "task_event"
+"""Type of the chain's link that stands for one long-task event."""
+
+
+def require_derivable(tx: Connection, run: LockedRun) -> None:
+    """Raises `ConflictError` `session_forgotten` once the run's session is being or was forgotten."""
+    query = select(TASK_RECEIPTS.c.status).where(
+        TASK_RECEIPTS.c.tenant_id == run.row["tenant_id"], TASK_RECEIPTS.c.session_id == run.row["session_id"]
+    )
+    if tx.execute(query).first() is not None:
+        raise checks.conflict("session_forgotten", "the session was forgotten", "start a new session")
+
+
+def append(tx: Connection, tenant_id: str, run_id: str, events: Iterable[NewTaskEvent]) -> list[TaskEvent]:
+    """Appends events to a run, all or none.
+
+    Raises `ConflictError`: `run_unknown`, `run_closed`, `session_forgotten`, `duplicate_event_id`,
+    `non_monotonic_event_sequence`.
+    """
+    run = runs.locked(tx, tenant_id, run_id)
+    run.require_open()
+    require_derivable(tx, run)
+    last = select(TASK_EVENTS.c.sequence, TASK_EVENTS.c.position).where(*_of(TASK_EVENTS, tenant_id, run_id))
+    found = tx.execute(last.order_by(TASK_EVENTS.c.sequence.desc()).limit(1)).first()
+    sequence, position = (0, 0) if found is None else (int(found[0]), int(found[1]))
+    appended, now = [], now_ms(tx)
+    for event in events:
+        known = select(TASK_EVENTS.c.sequence).where(
+            *_of(TASK_EVENTS, tenant_id, run_id), TASK_EVENTS.c.event_id == event.event_id
+        )
+        if tx.execute(known).first() is not None:
+            raise checks.conflict("duplicate_event_id", f"the run has an event `{event.event_id}` already")
+        if event.sequence <= sequence:
+            raise checks.conflict("non_monotonic_event_sequence", "the sequence of an event does not follow the last")
+        salt, position = secrets.token_hex(16), position + 1
+        digest = event_digest(event.body, salt)
+        link = run.append(TASK_EVENT, {"sequence": event.sequence, "position": position, "digest": digest}, at_ms=now)
+        row = TaskEvent(
+            tenant_id=tenant_id,
+            run_id=run_id,
+            sequence=event.sequence,
+            position=position,
+            event_id=event.event_id,
+            event_type=event.event_type,
+            digest=digest,
+            chain_seq=link.seq,
+            size_bytes=len(event.body.encode("utf-8")),
+            recorded_at_ms=now,
+            body=event.body,
+            salt=salt,
+        )
+        tx.execute(insert(TASK_EVENTS).values(asdict(row)))
+        sequence = event.sequence
+        appended.append(row)
+    return appended
+
+
+def event_digest(body: str, salt: str) -> str:
+    """What the chain holds of an event: it says nothing about the body once the salt is gone."""
+    return canonical.digest({"salt": salt, "body": canonical.digest_bytes(body.encode("utf-8"))})
+
+
+def events(tx: Connection, tenant_id: str, run_id: str, *, first: int, last: int) -> list[TaskEvent]:
+    """The events of that range of sequences, each held against its link in the chain.
+
+    Raises `StoreError`: `task_log_broken` for a row that is missing, moved, swapped or not the one that was hashed,
+    `task_log_erased` when the content is gone.
+    """
+    query = (
+        select(TASK_EVENTS, EVENTS.c.seq, EVENTS.c.prev_hash, EVENTS.c.hash, EVENTS.c.payload, EVENTS.c.at_ms)
+        .add_columns(EVENTS.c.event_type.label("link_type"))
+        .outerjoin(
+            EVENTS,
+            (EVENTS.c.tenant_id == TASK_EVENTS.c.tenant_id)
+            & (EVENTS.c.run_id == TASK_EVENTS.c.run_id)
+            & (EVENTS.c.seq == TASK_EVENTS.c.chain_seq),
+        )
+        .where(*_of(TASK_EVENTS, tenant_id, run_id))
+        .where(TASK_EVENTS.c.sequence >= first, TASK_EVENTS.c.sequence <= last)
+        .order_by(TASK_EVENTS.c.sequence)
+    )
+    read: list[TaskEvent] = []
+    position = _position_before(tx, tenant_id, run_id, first)
+    for row in tx.execute(query, execution_options={"yield_per": 1000}).mappings():
+        position += 1
+        read.append(_checked(row, position))
+    return read
+
+
+def last_event(tx: Connection, tenant_id: str, run_id: str) -> TaskEvent | None:
+    """The newest event, after making sure that the chain knows of none that comes later.
+
+    Raises `StoreError` `task_log_broken`.
+    """
+    query = select(TASK_EVENTS).where(*_of(TASK_EVENTS, tenant_id, run_id))
+    row = tx.execute(query.order_by(TASK_EVENTS.c.sequence.desc()).limit(1)).mappings().one_or_none()
+    later = select(EVENTS.c.seq).where(*_of(EVENTS, tenant_id, run_id), EVENTS.c.event_type == TASK_EVENT)
+    later = later.where(EVENTS.c.seq > (0 if row is None else row["chain_seq"])).limit(1)
+    if tx.execute(later).first() is not None:
+        raise _broken(run_id)
+    return None if row is None else TaskEvent(**row)
+
+
+def _position_before(tx: Connection, tenant_id: str, run_id: str, first: int) -> int:
+    query = select(func.max(TASK_EVENTS.c.position)).where(
+        *_of(TASK_EVENTS, tenant_id, run_id), TASK_EVENTS.c.sequence < first
+    )
+    return int(tx.execute(query).scalar_one() or 0)
+
+
+def _checked(row: RowMapping, position: int) -> TaskEvent:
+    event = TaskEvent(**{name: row[name] for name in TaskEvent.__dataclass_fields__})
+    said = {"sequence": event.sequence, "position": position, "digest": event.digest}
+    link = {**row, "tenant_id": event.tenant_id, "run_id": event.run_id, "event_type": row["link_type"]}
+    held = None if row["seq"] is None else chains.payload_of(link)
+    if event.position != position or held != said or row["link_type"] != TASK_EVENT:
+        raise _broken(event.run_id)
+    if event.body is None or event.salt is None:
+        raise StoreError(
+            f"the content of the events of run `{event.run_id}` was erased",
+            code="task_log_erased",
+            hint="what was forgotten cannot be regenerated",
+        )
+    if event_digest(event.body, event.salt) != event.digest:
+        raise _broken(event.run_id)
+    return event
+
+
+def persist_artifact(
+    tx: Connection, new: TaskArtifact, locators: Iterable[TaskLocator], *, envelope_id: str | None
+) -> TaskArtifact:
+    """Stores an artifact that nothing refers to yet; the same one again is the one that is there.
+
+    `envelope_id`: the boundary of the run that must be open; None for one made outside of a boundary. Raises
+    `ConflictError`: `run_unknown`, `session_forgotten`, `artifact_id_conflict`, `boundary_changed`.
+    """
+    run = runs.locked(tx, new.tenant_id, new.run_id)
+    require_derivable(tx, run)
+    if envelope_id is not None and run.row["boundary_id"] != envelope_id:
+        raise checks.conflict("boundary_changed", "the boundary was resumed or replaced by somebody else")
+    found = artifact(tx, new.tenant_id, new.artifact_id)
+    if found is not None:
+        if (found.digest, found.run_id, found.body) == (new.digest, new.run_id, new.body):
+            return found
+        raise checks.conflict("artifact_id_conflict", f"another artifact has the id `{new.artifact_id}`")
+    size = len((new.body or "").encode("utf-8"))
+    row = asdict(new) | {"status": new.status.value, "created_at_ms": now_ms(tx), "size_bytes": size, "version": 1}
+    written = tx.execute(insert(TASK_ARTIFACTS).values(row).returning(*TASK_ARTIFACTS.c)).mappings().one()
+    for each in locators:
+        values = asdict(each) | {"result": each.result.value, "tenant_id": new.tenant_id}
+        tx.execute(insert(TASK_LOCATORS).values(values | {"artifact_id": new.artifact_id}))
+    run.append("artifact_persisted", _artifact_fields(written))
+    return _artifact(written)
+
+
+def commit_checkpoint(tx: Connection, run: LockedRun, new: TaskCheckpoint) -> TaskCheckpoint:
+    """Makes the checkpoint and the artifact it names the run's committed pair.
+
+    Raises `ConflictError`: `session_forgotten`, `checkpoint_artifact_missing`, `checkpoint_artifact_mismatch`,
+    `checkpoint_id_conflict`.
+    """
+    require_derivable(tx, run)
+    found = artifact(tx, new.tenant_id, new.artifact_id)
+    if found is None or found.body is None:
+        raise checks.conflict("checkpoint_artifact_missing", "the checkpoint names an artifact that is not stored")
+    if found.digest != new.artifact_digest or digest_of(found.body) != found.digest or found.run_id != new.run_id:
+        raise checks.conflict("checkpoint_artifact_mismatch", "the checkpoint names another artifact than is stored")
+    if found.status not in (ArtifactStatus.STORED, ArtifactStatus.HELD):
+        raise checks.conflict("artifact_tainted", "the artifact is tainted", "regenerate it from the log")
+    same = checkpoint(tx, new.tenant_id, new.run_id, new.checkpoint_id)
+    if same is not None:
+        if same.digest == new.digest and same.artifact_digest == new.artifact_digest:
+            return same
+        raise checks.conflict("checkpoint_id_conflict", f"another checkpoint has the id `{new.checkpoint_id}`")
+    row = asdict(new) | {
+        "ordinal": _next(tx, TASK_CHECKPOINTS, new.tenant_id, new.run_id),
+        "committed_at_ms": now_ms(tx),
+    }
+    written = tx.execute(insert(TASK_CHECKPOINTS).values(row).returning(*TASK_CHECKPOINTS.c)).mappings().one()
+    run.append(
+        "task_checkpoint_committed",
+        {name: written[name] for name in ("checkpoint_id", "digest", "artifact_id", "artifact_digest", "event_cursor")},
+    )
+    return TaskCheckpoint(**written)
+
+
+def artifact(tx: Connection, tenant_id: str, artifact_id: str) -> TaskArtifact | None:
+    """The artifact, or None when this tenant has none of that id."""
+    query = select(TASK_ARTIFACTS).where(
+        TASK_ARTIFACTS.c.tenant_id == tenant_id, TASK_ARTIFACTS.c.artifact_id == artifact_id
+    )
+    row = tx.execute(query).mappings().one_or_none()
+    return None if row is None else _artifact(row)
+
+
+def locators(tx: Connection, tenant_id: str, artifact_id: str) -> tuple[TaskLocator, ...]:
+    """The locators of an artifact, by id."""
+    query = select(TASK_LOCATORS).where(
+        TASK_LOCATORS.c.tenant_id == tenant_id, TASK_LOCATORS.c.artifact_id == artifact_id
+    )
+    rows = tx.execute(query.order_by(TASK_LOCATORS.c.locator_id)).mappings()
+    names = TaskLocator.__dataclass_fields__
+    return tuple(TaskLocator(**{n: row[n] for n in names} | {"result": LocatorResult(row["result"])}) for row in rows)
+
+
+def checkpoint(tx: Connection, tenant_id: str, run_id: str, checkpoint_id: str) -> TaskCheckpoint | None:
+    """The checkpoint, or None."""
+    query = select(TASK_CHECKPOINTS).where(
+        *_of(TASK_CHECKPOINTS, tenant_id, run_id), TASK_CHECKPOINTS.c.checkpoint_id == checkpoint_id
+    )
+    row = tx.execute(query).mappings().one_or_none()
+    return None if row is None else TaskCheckpoint(**row)
+
+
+def checkpoints(tx: Connection, tenant_id: str, run_id: str) -> tuple[TaskCheckpoint, ...]:
+    """Every committed checkpoint of the run, newest first."""
+    query = select(TASK_CHECKPOINTS).where(*_of(TASK_CHECKPOINTS, tenant_id, run_id))
+    rows = tx.execute(query.order_by(TASK_CHECKPOINTS.c.ordinal.desc())).mappings()
+    return tuple(TaskCheckpoint(**row) for row in rows)
+
+
+def log_packet(tx: Connection, new: TaskPacket) -> TaskPacket:
+    """Records that a packet was built. Raises `ConflictError`: `run_unknown`, `session_forgotten`."""
+    run = runs.locked(tx, new.tenant_id, new.run_id)
+    require_derivable(tx, run)
+    row = asdict(new) | {"ordinal": _next(tx, TASK_PACKETS, new.tenant_id, new.run_id), "built_at_ms": now_ms(tx)}
+    written = tx.execute(insert(TASK_PACKETS).values(row).returning(*TASK_PACKETS.c)).mappings().one()
+    run.append(
+        "packet_built",
+        {name: written[name] for name in ("packet_digest", "artifact_id", "checkpoint_id", "size_bytes")},
+    )
+    return TaskPacket(**written)
+
+
+def log(tx: Connection, new: LedgerEntry) -> LedgerEntry:
+    """Adds a line to the ledger. Raises `ConflictError` `run_unknown`."""
+    runs.locked(tx, new.tenant_id, new.run_id)
+    row = asdict(new) | {"ordinal": _next(tx, TASK_LEDGER, new.tenant_id, new.run_id), "recorded_at_ms": now_ms(tx)}
+    written = tx.execute(insert(TASK_LEDGER).values(row).returning(*TASK_LEDGER.c)).mappings().one()
+    return LedgerEntry(**written)
+
+
+def digest_of(body: str) -> str:
+    """`sha256:` of a stored body."""
+    return canonical.digest_bytes(body.encode("utf-8", "surrogatepass"))
+
+
+def _next(tx: Connection, table: Any, tenant_id: str, run_id: str) -> int:
+    # The run's row is locked, so nobody else takes the same number.
+    query = select(func.max(table.c.ordinal)).where(*_of(table, tenant_id, run_id))
+    return int(tx.execute(query).scalar_one() or 0) + 1
+
+
+def _of(table: Any, tenant_id: str, run_id: str) -> tuple[Any, Any]:
+    return (table.c.tenant_id == tenant_id, table.c.run_id == run_id)
+
+
+def _artifact(row: RowMapping) -> TaskArtifact:
+    return TaskArtifact(**{**row, "status": ArtifactStatus(row["status"])})
+
+
+def _artifact_fields(row: RowMapping) -> dict[str, Any]:
+    names = ("artifact_id", "digest", "source_digest", "first_sequence", "last_sequence", "generation", "status")
+    return {name: row[name] for name in names} | {"parent_artifact_id": row["parent_artifact_id"]}
+
+
+def _broken(run_id: str) -> StoreError:
+    return StoreError(
+        f"the long-task log of run `{run_id}` is not what was recorded",
+        code="task_log_broken",
+        hint="keep the store as it is, and find out which side can be trusted",
+    )

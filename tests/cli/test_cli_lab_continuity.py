@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from cli_support import run
+
+from gate.errors import EXIT_DENIED, EXIT_OK, EXIT_UNDECIDED, EXIT_USAGE
+
+FILES = [
+    *("context-continuity.json", "context-continuity.md", "context-continuity-trace.jsonl"),
+    *("context-continuity-supplement.json", "context-continuity-supplement.md"),
+]
+
+
+def report(*arguments: str) -> list[str]:
+    return ["lab", "context-continuity", *arguments]
+
+
+def test_report_is_written_twice_to_the_same_bytes(tmp_path: Path) -> None:
+    runs = [run(*report("--report", str(tmp_path / name), "--no-figure")) for name in ("one", "two")]
+    assert [done.exit_code for done in runs] == [EXIT_OK, EXIT_OK]
+    assert runs[0].stdout.splitlines() == [str(tmp_path / "one" / name) for name in FILES]
+    assert runs[0].stderr == ""
+    one, two = ({path.name: path.read_bytes() for path in (tmp_path / n).iterdir()} for n in ("one", "two"))
+    assert one == two
+    assert set(one) == set(FILES)
+
+
+def test_json_names_every_file_with_its_digest(tmp_path: Path) -> None:
+    done = run(*report("--report", str(tmp_path), "--output", "json"))
+    said = json.loads(done.stdout)
+    assert (done.exit_code, said["trajectory"], said["run_status"]) == (EXIT_OK, "other", "passed")
+    assert (said["cases"], said["unmet_expectations"]) == (15, [])
+    assert {file["path"]: file["sha256"] for file in said["files"]} == {
+        str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in tmp_path.iterdir()
+    }
+
+
+def test_figure_is_left_out_and_named_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    done = run(*report("--report", str(tmp_path)))
+    assert (done.exit_code, done.stderr) == (
+        EXIT_OK,
+        "no figure: matplotlib is not installed; install the extra `lab`\n",
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FILES)
+
+
+@pytest.fixture
+def events(tmp_path: Path) -> Path:
+    text = resources.files("gate.lab.longtask").joinpath("price-repair.jsonl").read_text("utf-8")
+    path = tmp_path / "events.jsonl"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_run_that_repeats_refuted_work_exits_denied_and_still_reports(events: Path, tmp_path: Path) -> None:
+    lines = events.read_text("utf-8").splitlines()
+    event = json.loads(lines[26])
+    again = {**event["carry_items"][0], "key": "repeat-rounding-attempt"}
+    event["carry_items"].append(again)
+    lines[26] = json.dumps(event)
+    events.write_text("\n".join(lines), "utf-8")
+    done = run(*report("--events", str(events), "--report", str(tmp_path / "out"), "--no-figure"))
+    assert done.exit_code == EXIT_DENIED
+    assert done.stderr == "run status: failed; unmet expectations: 0\n"
+    assert "Run status: `failed`" in (tmp_path / "out" / FILES[1]).read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("", "trajectory_incomplete"),
+        ("not json\n", "invalid_event_log_entry"),
+        ('{"event_id": "evt-001"}\n', "invalid_event_record"),
+        ('{"a": 1, "a": 2}\n', "invalid_event_log_entry"),
+    ],
+)
+def test_events_of_another_form_are_refused_and_nothing_is_written(
+    events: Path, tmp_path: Path, text: str, code: str
+) -> None:
+    events.write_text(text, "utf-8")
+    done = run(*report("--events", str(events), "--report", str(tmp_path / "out")))
+    assert (done.exit_code, done.stdout) == (EXIT_UNDECIDED, "")
+    assert done.stderr.startswith(f"error: {code}: ")
+    assert not (tmp_path / "out").exists()
+
+
+def test_report_into_a_file_is_an_error(events: Path) -> None:
+    done = run(*report("--report", str(events), "--no-figure"))
+    assert done.exit_code == EXIT_UNDECIDED
+    assert done.stderr.startswith("error: report_unwritable: ")
+
+
+def test_report_without_a_folder_is_a_usage_error() -> None:
+    assert run(*report()).exit_code == EXIT_USAGE

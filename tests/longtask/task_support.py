@@ -1,0 +1,35 @@
+"""What the tests of commits and rehydrations share: one decision point, a fresh store and the stage on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gate.decision import ActionBlocked
+from gate.lab.longtask import stage
+from gate.longtask.commit import Committed
+from gate.pdp import EmbeddedDecisionPoint
+
+
+@pytest.fixture(scope="session")
+def task_point(tmp_path_factory: pytest.TempPathFactory) -> EmbeddedDecisionPoint:
+    return stage.exercise_point(tmp_path_factory.mktemp("exercise"))
+
+
+@pytest.fixture
+def task(task_point: EmbeddedDecisionPoint, tmp_path: Path) -> Iterator[stage.Stage]:
+    with stage.opened(task_point, f"sqlite:///{tmp_path}/records.sqlite") as opened:
+        yield opened
+
+
+def codes(blocked: pytest.ExceptionInfo[ActionBlocked]) -> set[str]:
+    return set(blocked.value.decision.codes) - {"operation_allowed"}
+
+
+def committed(task: stage.Stage) -> tuple[Committed, stage.Run]:
+    """The price repair up to its boundary, committed."""
+    run = task.start()
+    task.append(run)
+    return task.coordinator().compact(run, stage.request(run)), run
