@@ -8,6 +8,7 @@ package gate.verdict
 import data.gate.approval
 import data.gate.approval.delegated
 import data.gate.capability
+import data.gate.compaction_release
 import data.gate.compound
 import data.gate.constraint
 import data.gate.continuity
@@ -126,4 +127,5 @@ _collected := union({
 	continuity.raised,
 	trajectory.raised,
 	compound.raised,
+	compaction_release.raised,
 })
