@@ -107,7 +107,7 @@ def cancelled_compaction(stage: Stage) -> str:
     )
 
 
-def approval_during_compaction(stage: Stage) -> str:
+def concurrent_approval(stage: Stage) -> str:
     """A provider compacts while a review waits, and the review is given before the run goes on."""
     asked = stage.call("the ticket")
     refused = stage.compact("compaction, asked for")
@@ -262,7 +262,7 @@ def two_compactions_at_once(stage: Stage) -> str:
 
 FAULTS: dict[str, Callable[[Stage], str]] = {
     "cancelled_compaction": cancelled_compaction,
-    "approval_during_compaction": approval_during_compaction,
+    "concurrent_approval": concurrent_approval,
     "policy_store_down": policy_store_down,
     "tool_timeout": tool_timeout,
     "restart_after_unknown_outcome": restart_after_unknown_outcome,

@@ -38,7 +38,7 @@ def test_every_fault_is_recovered_and_its_ticket_written_once(played: dict[str, 
             "cancelled_compaction",
             ["the compactor: compaction_timed_out", "another compaction: boundary_open"],
         ),
-        ("approval_during_compaction", ["compaction, asked for: approval_pending"]),
+        ("concurrent_approval", ["compaction, asked for: approval_pending"]),
         (
             "policy_store_down",
             [
