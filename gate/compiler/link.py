@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gate.compiler.link_approvals import demanded, link_approvals
+from gate.compiler.link_compaction import link_compaction
 from gate.compiler.link_continuity import link_continuity
 from gate.compiler.link_controls import link_predicates
 from gate.compiler.link_evidence import link_evidence
@@ -169,4 +170,5 @@ _CHECKS: tuple[Callable[[Bundle], Iterator[Problem]], ...] = (
     link_continuity,
     link_trajectory,
     link_compound,
+    link_compaction,
 )

@@ -11,6 +11,7 @@ from typing import Any
 
 from gate.canonical import digest
 from gate.compiler.literal import package_name
+from gate.compiler.lower_compaction import compaction_modules
 from gate.compiler.lower_continuity import continuity_modules
 from gate.compiler.lower_contracts import contract_entry
 from gate.compiler.lower_controls import LoweredPredicates, lower_predicates
@@ -71,6 +72,7 @@ def lower(bundle: Bundle) -> CompiledBundle:
         modules += _split("runtime_controls.rego", "Runtime controls", list(lower_runtime_controls(bundle)))
     modules += continuity_modules(bundle)
     modules += history_modules(bundle)
+    modules += compaction_modules(bundle)
     return CompiledBundle(package=package_name(bundle.name), modules=tuple(modules))
 
 

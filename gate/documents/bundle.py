@@ -13,6 +13,12 @@ from typing import Any, TypeVar
 from gate.documents import reading
 from gate.documents.argument_schema import argument_schema_problems
 from gate.documents.checkpoints import ControlCheckpoint, control_checkpoints
+from gate.documents.compaction import (
+    CompactionContract,
+    CompactionRecord,
+    compaction_contract,
+    compaction_record,
+)
 from gate.documents.compound import CompoundPolicy, compound_policy
 from gate.documents.continuity import ContinuityPolicy, continuity_policy
 from gate.documents.document import Document, pointer_of
@@ -40,6 +46,7 @@ OPTIONAL = (
     *("controls.yaml", "checkpoints.yaml", "runtime-controls.yaml"),
     "continuity.yaml",
     *("trajectory.yaml", "compound.yaml"),
+    *("compaction.yaml", "compaction-record.yaml"),
 )
 _KNOWN = (ENVELOPE, *REQUIRED, *OPTIONAL)
 # The ledger is written by the release room and is no document of the policy.
@@ -80,6 +87,10 @@ class Bundle:
     """None when the bundle has no `trajectory.yaml`."""
     compound: CompoundPolicy | None = None
     """None when the bundle has no `compound.yaml`."""
+    compaction: CompactionContract | None = None
+    """None when the bundle has no `compaction.yaml`: it then says nothing of what a compaction keeps."""
+    compaction_record: CompactionRecord | None = None
+    """None when nothing was measured yet."""
     documents: Mapping[str, Document] = field(repr=False)
     """By file name; every document the bundle has, `bundle.yaml` among them."""
 
@@ -128,6 +139,8 @@ def load_bundle(folder: Path) -> Bundle:
     continuity = build("continuity.yaml", continuity_policy)
     trajectory = build("trajectory.yaml", trajectory_policy)
     compound = build("compound.yaml", compound_policy)
+    compaction = build("compaction.yaml", compaction_contract)
+    record = build("compaction-record.yaml", compaction_record)
     if problems or meta is None or policy is None or capabilities is None:
         raise BundleError(problems)
     return Bundle(
@@ -146,6 +159,8 @@ def load_bundle(folder: Path) -> Bundle:
         continuity=continuity,
         trajectory=trajectory,
         compound=compound,
+        compaction=compaction,
+        compaction_record=record,
         documents=documents,
     )
 

@@ -8,6 +8,7 @@ import data.gate.approval.audit
 import data.gate.binding
 import data.gate.compound.audit as compound_audit
 import data.gate.constraint
+import data.gate.continuity.advice as instead
 import data.gate.evidence
 import data.gate.oauth
 import data.gate.obligation
@@ -25,7 +26,7 @@ decision := {
 	"verdict": verdict.verdict,
 	"reasons": verdict.reasons,
 	"obligations": obligation.obligations,
-	"advice": array.concat(_doubts, _advice),
+	"advice": array.concat(_instead, array.concat(_doubts, _advice)),
 	"audit": {
 		"request_id": _request_id,
 		"checkpoint": _checkpoint,
@@ -48,6 +49,10 @@ decision := {
 _doubts := [] if verdict.stranger
 
 else := evidence.advice
+
+_instead := [] if verdict.stranger
+
+else := instead.advice
 
 _advice := [{"type": "warn", "code": warning.code, "source": warning.source} |
 	not verdict.stranger

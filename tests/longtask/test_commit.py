@@ -79,7 +79,9 @@ def test_commit_of_a_sound_range_makes_one_boundary_of_meaning_and_authority(tas
     done, run = committed(task)
     pair = task.store.committed_pair(task.tenant, run.run_id)
     boundary = task.store.boundary(task.tenant, done.envelope_id)
-    assert pair is not None and pair.artifact is not None and boundary is not None
+    assert pair is not None
+    assert pair.artifact is not None
+    assert boundary is not None
     assert (pair.checkpoint.checkpoint_id, pair.checkpoint.artifact_digest) == (
         done.checkpoint.checkpoint_id,
         done.artifact_digest,
@@ -90,7 +92,8 @@ def test_commit_of_a_sound_range_makes_one_boundary_of_meaning_and_authority(tas
     (entry,) = task.store.task_ledger(task.tenant, run.run_id)
     audit = json.loads(entry.audit)
     assert (entry.kind, entry.outcome, entry.operator) == ("compaction", "ok", "drill")
-    assert audit["event_range"] == [1, 24] and audit["artifact_id"] == done.artifact.artifact_id
+    assert audit["event_range"] == [1, 24]
+    assert audit["artifact_id"] == done.artifact.artifact_id
     assert audit["source_digest"] == done.artifact.source_digest
 
 
@@ -116,7 +119,8 @@ def test_crash_after_the_checkpoint_leaves_the_new_pair(task: Stage) -> None:
     with pytest.raises(Crash):
         task.coordinator(told=crash_after(5)).compact(run, stage.request(run))
     again = task.rehydrator().recover(run, stage.material())
-    assert again.checkpoint is not None and again.checkpoint.event_cursor == 24
+    assert again.checkpoint is not None
+    assert again.checkpoint.event_cursor == 24
 
 
 def test_the_same_range_again_gives_the_same_artifact(task: Stage) -> None:
@@ -183,7 +187,8 @@ def test_commit_of_a_changed_artifact_is_refused_and_stored_nowhere(
     assert task.store.committed_pair(task.tenant, run.run_id) is None
     assert task.store.orphans(task.tenant) == ()
     outcomes = [entry.outcome for entry in task.store.task_ledger(task.tenant, run.run_id)]
-    assert len(outcomes) == 1 and outcomes[0] in codes(blocked)
+    assert len(outcomes) == 1
+    assert outcomes[0] in codes(blocked)
 
 
 def test_commit_with_a_pending_call_counted_done_is_refused(task: Stage) -> None:
@@ -281,7 +286,8 @@ def test_event_out_of_order_is_refused_and_nothing_of_its_batch_is_kept(
     with pytest.raises(ConflictError) as refused:
         TaskLog(store=task.store).append(task.tenant, run.run_id, batch)
     last = task.store.last_task_event(task.tenant, run.run_id)
-    assert last is not None and (refused.value.code, last.sequence) == (code, 24)
+    assert last is not None
+    assert (refused.value.code, last.sequence) == (code, 24)
 
 
 _DAMAGE = {

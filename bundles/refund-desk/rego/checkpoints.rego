@@ -189,3 +189,68 @@ _tool_execution_refund_manager_over_100_result := "true" if _tool_execution_refu
 _tool_execution_refund_manager_over_100_result := "false" if _tool_execution_refund_manager_over_100_false
 
 _tool_execution_refund_manager_over_100_unknown contains "arguments.amount_minor" if not _v_number_arguments_amount_minor_typed
+
+# METADATA
+# title: "audit of refund_note_without_card on issue_refund"
+# custom:
+#   source: "checkpoints.yaml#/control_checkpoints/3"
+controls contains {"policy_requirement": "refund_note_without_card", "predicate_result": _tool_execution_refund_note_without_card_result, "action": "deny", "control_version": "1.0", "eval_case_id": "refund_note_with_card"} if {
+	input.checkpoint == "tool_execution"
+	input.request.capability == "issue_refund"
+}
+
+# METADATA
+# title: "deny refund_note_without_card on issue_refund"
+# custom:
+#   source: "checkpoints.yaml#/control_checkpoints/3"
+findings contains finding.new("refund_note_without_card", "deny", "control.tool_execution", "control_checkpoints.refund_note_without_card", "checkpoints.yaml#/control_checkpoints/3") if {
+	input.checkpoint == "tool_execution"
+	input.request.capability == "issue_refund"
+	not _tool_execution_refund_note_without_card_false
+}
+
+# METADATA
+# title: "audit of refund_note_without_card on issue_manager_refund"
+# custom:
+#   source: "checkpoints.yaml#/control_checkpoints/3"
+controls contains {"policy_requirement": "refund_note_without_card", "predicate_result": _tool_execution_refund_note_without_card_result, "action": "deny", "control_version": "1.0", "eval_case_id": "refund_note_with_card"} if {
+	input.checkpoint == "tool_execution"
+	input.request.capability == "issue_manager_refund"
+}
+
+# METADATA
+# title: "deny refund_note_without_card on issue_manager_refund"
+# custom:
+#   source: "checkpoints.yaml#/control_checkpoints/3"
+findings contains finding.new("refund_note_without_card", "deny", "control.tool_execution", "control_checkpoints.refund_note_without_card", "checkpoints.yaml#/control_checkpoints/3") if {
+	input.checkpoint == "tool_execution"
+	input.request.capability == "issue_manager_refund"
+	not _tool_execution_refund_note_without_card_false
+}
+
+_tool_execution_refund_note_without_card_1 if is_null(_v_string_arguments_note)
+
+_tool_execution_refund_note_without_card_2 if {
+	_v_string_arguments_note_typed
+	regex.match("[0-9]{13,19}", _v_string_arguments_note)
+}
+
+_tool_execution_refund_note_without_card_true if {
+	not _tool_execution_refund_note_without_card_1
+	_tool_execution_refund_note_without_card_2
+}
+
+_tool_execution_refund_note_without_card_false if _tool_execution_refund_note_without_card_1
+
+_tool_execution_refund_note_without_card_false if {
+	_v_string_arguments_note_typed
+	not _tool_execution_refund_note_without_card_2
+}
+
+default _tool_execution_refund_note_without_card_result := "unknown"
+
+_tool_execution_refund_note_without_card_result := "true" if _tool_execution_refund_note_without_card_true
+
+_tool_execution_refund_note_without_card_result := "false" if _tool_execution_refund_note_without_card_false
+
+_tool_execution_refund_note_without_card_unknown contains "arguments.note" if not _v_string_arguments_note_typed

@@ -32,6 +32,12 @@ _v_string_arguments_currency := input.request.arguments.currency
 
 _v_string_arguments_currency_typed if is_string(_v_string_arguments_currency)
 
+default _v_string_arguments_note := null
+
+_v_string_arguments_note := input.request.arguments.note
+
+_v_string_arguments_note_typed if is_string(_v_string_arguments_note)
+
 default _v_string_evidence_charge_review_charge_id := null
 
 _v_string_evidence_charge_review_charge_id := input.evidence.charge_review.charge_id

@@ -90,6 +90,33 @@ findings contains finding.new("operation_allowed", "allow", "op.emit", "operatio
 }
 
 # METADATA
+# title: "allow compact"
+# custom:
+#   source: "policy.yaml#/policy/operations/compact"
+findings contains finding.new("operation_allowed", "allow", "op.compact", "operations.compact", "policy.yaml#/policy/operations/compact") if {
+	input.checkpoint == "state"
+	input.operation == "compact"
+}
+
+# METADATA
+# title: "allow recover"
+# custom:
+#   source: "policy.yaml#/policy/operations/recover"
+findings contains finding.new("operation_allowed", "allow", "op.recover", "operations.recover", "policy.yaml#/policy/operations/recover") if {
+	input.checkpoint == "state"
+	input.operation == "recover"
+}
+
+# METADATA
+# title: "allow rehydrate"
+# custom:
+#   source: "policy.yaml#/policy/operations/rehydrate"
+findings contains finding.new("operation_allowed", "allow", "op.rehydrate", "operations.rehydrate", "policy.yaml#/policy/operations/rehydrate") if {
+	input.checkpoint == "state"
+	input.operation == "rehydrate"
+}
+
+# METADATA
 # title: "allow lookup_charge"
 # custom:
 #   source: "policy.yaml#/policy/capabilities/lookup_charge"

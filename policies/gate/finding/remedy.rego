@@ -5,6 +5,11 @@ package gate.finding
 # description: prose for people; no decision depends on it, and a code without an entry has an empty remedy
 remedies := {
 	"approval_state_mismatch": "the approvals of this step contradict each other; revoke them and ask anew",
+	"compaction_not_released": "the measured record does not release compaction; stop, checkpoint or ask for more budget",
+	"compaction_pilot_write": "in a pilot nothing is written without a person; have the policy ask for an approval",
+	"compaction_record_missing": "measure first: run gate compaction-gate; until then checkpoint, ask for budget or stop",
+	"compaction_record_stale": "model, harness, compactor, rules or tools changed; run gate compaction-gate again",
+	"compaction_runtime_changed": "use the runtime that compaction.yaml names, or change the contract and measure again",
 	"counter_arithmetic_error": "an amount is out of range or not exact",
 	"cumulative_limit_exceeded": "the run has used up what the rule lets it use",
 	"current_counter_missing": "pass the amount as a decimal text of at most six places",
@@ -246,6 +251,7 @@ remedies := {
 	"policy_digest_changed": "another policy is served under the same version; start a new run",
 	"policy_version_changed": "another policy version is served; start a new run",
 	"required_constraint_missing": "have the user state the constraints that required_constraints lists",
+	"required_rule_missing": "put every required rule back into the context, word for word, under its id",
 	"role_changed": "hand over by a handoff boundary",
 	"sandbox_not_saved": "take a snapshot of the sandbox first",
 	"sandbox_snapshot_changed": "restore the snapshot the envelope names",

@@ -133,6 +133,13 @@ default continuity := {
 # title: What the bundle adds at a boundary
 continuity := data.gate.bundles[_name].continuity
 
+# What a bundle without the document says of compactions: nothing.
+default compaction := {"contracted": false}
+
+# METADATA
+# title: What a compaction must keep, and what was measured
+compaction := data.gate.bundles[_name].compaction
+
 default evidence_controls := {}
 
 # METADATA

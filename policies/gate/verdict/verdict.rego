@@ -8,6 +8,7 @@ package gate.verdict
 import data.gate.approval
 import data.gate.approval.delegated
 import data.gate.capability
+import data.gate.compaction_release
 import data.gate.compound
 import data.gate.constraint
 import data.gate.continuity
@@ -128,4 +129,5 @@ _collected := union({
 	trajectory.raised,
 	compound.raised,
 	longtask.raised,
+	compaction_release.raised,
 })
