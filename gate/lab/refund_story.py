@@ -98,7 +98,7 @@ def stage(bundle: Path, engine: str) -> Iterator[Story]:
     """Sets the story up on `engine` (embedded or opa) and takes everything down again."""
     with tempfile.TemporaryDirectory(prefix="gate-refund-") as folder:
         root = Path(folder)
-        compiled, keys = _copy_with_throwaway_keys(bundle, root)
+        compiled, keys = copy_with_throwaway_keys(bundle, root)
         private, public = generate_key()
         url = f"sqlite:///{root}/refunds.sqlite"
         with (
@@ -114,7 +114,11 @@ def stage(bundle: Path, engine: str) -> Iterator[Story]:
             yield Story(gate=gate, store=store, keys=keys, service=service, billing=billing)
 
 
-def _copy_with_throwaway_keys(bundle: Path, root: Path) -> tuple[Compiled, dict[str, ReviewerKey]]:
+def copy_with_throwaway_keys(bundle: Path, root: Path) -> tuple[Compiled, dict[str, ReviewerKey]]:
+    """The refund desk's bundle, copied into `root` with new reviewer keys, which are returned by role.
+
+    Raises `InputError` (`demo_bundle_unfit`) for another bundle.
+    """
     # Before anything is copied: what is wrong with the bundle is told where it is.
     reviewers = compile_bundle(bundle).bundle.reviewers
     copy = root / bundle.resolve().name

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
-from cli_support import NOTE, TENANT, World, document, run
+from cli_support import MESSAGE, NOTE, TENANT, World, document, run
+
+from gate.enforcement import EffectNotStarted
+from gate.records import read_key_file
+from gate.records.votes import public_key_of
+
+LISTED = """\
+  - id: user-42
+    human: Uma Ferreira
+    roles: [requester]
+    keys:
+      - key_id: user-42-key
+        public_key: {public_key}
+        not_before: "2020-01-01T00:00:00Z"
+        not_after: "2098-01-01T00:00:00Z"
+"""
 
 
 def acting(world: World, act: str, approval: str, *more: str) -> tuple[int, str, str]:
@@ -24,9 +41,27 @@ def test_rejection_keeps_the_reviewers_reason(world: World) -> None:
     assert (code, out) == (0, f"{approval}  rejected\n")
     shown = document(run("approvals", "show", approval, *world.records, "--output", "json"))
     assert shown["status_reason"] == "rejected by first-reviewer: wrong customer"
-    assert 'last word        "rejected by first-reviewer: wrong customer"' in (
-        run("approvals", "show", approval, *world.records).stdout
-    )
+    text = run("approvals", "show", approval, *world.records).stdout
+    assert 'last word        "rejected by first-reviewer: wrong customer"' in text
+    # Under the signature: the vote itself says it.
+    assert shown["votes"] == [
+        {
+            "reviewer": "first-reviewer",
+            "key_id": "first-reviewer-key-1",
+            "decision": "rejected",
+            "reason": "wrong customer",
+        }
+    ]
+    assert text.splitlines()[-1].endswith('decision rejected  reason "wrong customer"')
+
+
+@pytest.mark.parametrize("reason", [" ", "two\nlines", "hidden\u202e", "x" * 1025])
+def test_reason_that_cannot_be_shown_as_it_is_signed_is_refused(world: World, reason: str) -> None:
+    approval = world.ask()
+    code, out, err = acting(world, "reject", approval, "--reason", reason)
+    assert (code, out) == (1, "")
+    assert "vote_malformed" in err
+    assert str(world.store.approval(TENANT, approval).status) == "pending"  # type: ignore[union-attr]
 
 
 def test_approval_is_revoked_and_cannot_be_revoked_twice(world: World) -> None:
@@ -36,6 +71,53 @@ def test_approval_is_revoked_and_cannot_be_revoked_twice(world: World) -> None:
     code, out, err = acting(world, "revoke", approval)
     assert (code, out) == (3, "")
     assert "transition_not_allowed (deny)" in err
+
+
+def test_consumed_approval_is_revoked_while_its_call_runs_and_not_afterwards(world: World) -> None:
+    def call(key: str) -> Any:
+        return world.gate.tool_call(world.agent_run, "send_message", MESSAGE, idempotency_key=key, reason="R.")
+
+    approval = world.ask(reason="R.")
+    assert acting(world, "approve", approval)[0] == 0
+    with contextlib.suppress(EffectNotStarted), call("intent-1"):
+        assert acting(world, "revoke", approval, "--reason", "too late?")[:2] == (0, f"{approval}  revoked\n")
+        raise EffectNotStarted("the tool refused")
+    again = world.ask(reason="R.")
+    assert again != approval
+    assert acting(world, "approve", again)[0] == 0
+    with call("intent-1") as running:
+        running.complete({})
+    code, out, err = acting(world, "revoke", again)
+    assert (code, out) == (3, "")
+    assert "approval_call_started (deny)" in err
+
+
+def test_who_asked_cancels_with_his_own_listed_key_where_the_contract_lets_him(world: World, tmp_path: Path) -> None:
+    key_file = tmp_path / "requester.json"
+    made = run("approvals", "keygen", "--reviewer", "user-42", "--key-id", "user-42-key", "--out", key_file)
+    assert made.exit_code == 0, made.stderr
+    reviewers = world.bundle / "reviewers.yaml"
+    public_key = public_key_of(read_key_file(key_file).private_key)
+    reviewers.write_text(reviewers.read_text("utf-8") + LISTED.format(public_key=public_key), "utf-8")
+
+    def cancel(approval: str) -> tuple[int, str, str]:
+        assert run("compile", world.bundle).exit_code == 0
+        done = run("approvals", "cancel", approval, "--key", key_file, "--reason", "Found it.", *world.reviewing)
+        return done.exit_code, done.stdout, done.stderr
+
+    approval = world.ask()
+    code, out, err = cancel(approval)
+    assert (code, out, "approval_reviewer_invalid" in err) == (3, "", True)
+    contracts = world.bundle / "approvals.yaml"
+    text = contracts.read_text("utf-8")
+    assert "    on_reject: " in text
+    contracts.write_text(
+        text.replace("    on_reject: ", "    withdrawal: {requester_may_cancel: true}\n    on_reject: ", 1), "utf-8"
+    )
+    code, out, err = cancel(approval)
+    assert (code, out) == (0, f"{approval}  cancelled\n"), err
+    shown = document(run("approvals", "show", approval, *world.records, "--output", "json"))
+    assert shown["status_reason"] == "cancelled by user-42: Found it."
 
 
 def test_pending_request_is_cancelled_and_an_approved_one_is_not(world: World) -> None:

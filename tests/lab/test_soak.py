@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from gate.cli import cli
-from gate.compiler import compile_bundle
 from gate.lab.demo import decision_point
 from gate.lab.postgres_server import PostgresServer
+from gate.lab.refund_story import copy_with_throwaway_keys
 from gate.lab.soak_claims import claim_rounds
 from gate.lab.soak_faults import database_killed, deadlocks, disk_full, pool_exhausted
 from gate.lab.soak_kills import kill_calls
@@ -28,10 +28,11 @@ def url(tmp_path: Path) -> str:
 
 
 def test_killed_calls_happen_once_each_in_the_end(repo: Path, url: str, tmp_path: Path) -> None:
-    compiled = compile_bundle(repo / "bundles" / "refund-desk")
+    compiled, keys = copy_with_throwaway_keys(repo / "bundles" / "refund-desk", tmp_path)
     with decision_point(compiled, "opa", tmp_path) as (point, _):
-        seen = kill_calls(url, point, calls=6, world=World(tmp_path / "world"))
+        seen = kill_calls(url, point, calls=6, world=World(tmp_path / "world"), reviewer=keys["support_reviewer"])
     assert (seen.happened_after_all, seen.audit) == (6, replace(CLEAN, happened=6))
+    assert (seen.reviewed, seen.without_review, seen.without_dispatch, seen.lost) == (3, 0, 0, 0)
     assert sum(seen.found.values()) == sum(seen.retries.values()) == 6
     assert seen.killed >= 1
 
