@@ -14,7 +14,7 @@ from sqlalchemy import Connection, func, literal, select, tuple_, union
 
 from gate import canonical
 from gate.errors import InputError, StoreError
-from gate.records import runs
+from gate.records import marks, runs
 from gate.records.model import EffectStatus
 from gate.records.tables import APPROVALS, COUNTER_USES, COUNTERS, EFFECTS, EVENTS, RUNS
 
@@ -79,23 +79,25 @@ def lineage(
 ) -> tuple[bool, tuple[dict[str, object], ...]]:
     """Whether the chain still links events `first_seq` to `last_seq` and all that came after them, and what came after.
 
-    Reads nothing before `first_seq` but the hash it follows. The payloads are those of the events past `last_seq`, each
-    with its `event_type`; empty when the chain does not hold.
+    Walks from the last mark that vouches for what is before it, so it costs the same over any range; over the whole
+    range when there is none, or when the database noted that an event of it was changed. The payloads are those of the
+    events past `last_seq`, each with its `event_type`; empty when the chain does not hold.
     """
     head = runs.head(tx, tenant_id, run_id)
-    before = runs.GENESIS if first_seq == 1 else hash_at(tx, tenant_id, run_id, first_seq - 1)
+    before = marks.GENESIS if first_seq == 1 else hash_at(tx, tenant_id, run_id, first_seq - 1)
     if head is None or before is None:
         return False, ()
-    seq, prev_hash, later = first_seq, before, []
-    for row in runs.event_rows(tx, tenant_id, run_id, from_seq=first_seq):
-        payload = _payload(row, seq, prev_hash)
-        if payload is None or (seq == last_seq and row["hash"] != head_hash):
+    vouched = marks.vouched(tx, tenant_id, run_id, first_seq=first_seq, last_seq=last_seq)
+    start, followed = vouched or (first_seq, before)
+    seq, found = start - 1, followed
+    for held in marks.walk(tx, tenant_id, run_id, first_seq=start, prev_hash=followed):
+        seq, found = held
+        if seq == last_seq and found != head_hash:
             return False, ()
-        if seq > last_seq:
-            later.append({**payload, "event_type": row["event_type"]})
-        seq, prev_hash = seq + 1, row["hash"]
-    whole = seq > last_seq and seq - 1 == head["head_seq"] and prev_hash == head["head_hash"]
-    return whole, tuple(later) if whole else ()
+    if seq < last_seq or (seq, found) != (head["head_seq"], head["head_hash"]):
+        return False, ()
+    rows = runs.event_rows(tx, tenant_id, run_id, from_seq=last_seq + 1)
+    return True, tuple({**canonical.parse(row["payload"]), "event_type": row["event_type"]} for row in rows)
 
 
 def tail_holds(tx: Connection, tenant_id: str, run_id: str, *, length: int = 8) -> bool:

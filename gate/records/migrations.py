@@ -5,7 +5,8 @@ A released step is never edited or undone; a change is a new step. The DDL is th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, func, inspect, select
 
@@ -22,6 +23,12 @@ class Migration:
     version: int
     summary: str
     statements: tuple[str, ...]
+    of_dialect: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What only one of the databases understands, by its name, after the common statements."""
+
+    def statements_for(self, dialect: str) -> tuple[str, ...]:
+        """Every statement of the step for that database."""
+        return (*self.statements, *self.of_dialect.get(dialect, ()))
 
 
 _INITIAL = (
@@ -272,6 +279,42 @@ _LONG_TASKS = (
     "CREATE INDEX runs_by_session ON runs (tenant_id, session_id)",
 )
 
+_ALTERATIONS = (
+    """CREATE TABLE event_alterations (
+        tenant_id TEXT NOT NULL, run_id TEXT NOT NULL, seq BIGINT NOT NULL,
+        PRIMARY KEY (tenant_id, run_id, seq))""",
+)
+
+# The gate only ever appends; whoever does anything else with an event leaves a note here, and the run is walked again.
+_NOTED_BY = {
+    "sqlite": (
+        """CREATE TRIGGER events_changed AFTER UPDATE ON events BEGIN
+            INSERT OR IGNORE INTO event_alterations VALUES (OLD.tenant_id, OLD.run_id, OLD.seq);
+            END""",
+        """CREATE TRIGGER events_removed AFTER DELETE ON events BEGIN
+            INSERT OR IGNORE INTO event_alterations VALUES (OLD.tenant_id, OLD.run_id, OLD.seq);
+            END""",
+        # SQLite does not tell a trigger of the row that `INSERT OR REPLACE` removes.
+        """CREATE TRIGGER events_replaced BEFORE INSERT ON events BEGIN
+            INSERT OR IGNORE INTO event_alterations SELECT e.tenant_id, e.run_id, e.seq FROM events e
+                WHERE e.tenant_id = NEW.tenant_id AND e.run_id = NEW.run_id AND e.seq = NEW.seq;
+            INSERT OR IGNORE INTO event_alterations SELECT e.tenant_id, e.run_id, e.seq FROM events e
+                WHERE e.tenant_id = NEW.tenant_id AND e.run_id = NEW.run_id AND e.prev_hash = NEW.prev_hash;
+            END""",
+    ),
+    "postgresql": (
+        """CREATE FUNCTION note_event_alteration() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT
+            AS $$ BEGIN
+            INSERT INTO event_alterations VALUES (OLD.tenant_id, OLD.run_id, OLD.seq) ON CONFLICT DO NOTHING;
+            RETURN NULL;
+            END $$""",
+        """CREATE TRIGGER events_changed AFTER UPDATE OR DELETE ON events
+            FOR EACH ROW EXECUTE FUNCTION note_event_alteration()""",
+        # Also for a session that says it is a replica: the ordinary way around triggers.
+        "ALTER TABLE events ENABLE ALWAYS TRIGGER events_changed",
+    ),
+}
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "runs, events, approvals, votes, consumptions, effects, idempotency keys", _INITIAL),
     Migration(2, "limit counters and what each effect holds of them", _COUNTERS),
@@ -281,6 +324,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(6, "plans of several steps, each recorded once", _PLANS),
     Migration(7, "capability sessions", _SESSIONS),
     Migration(8, "long tasks: events with content, artifacts, checkpoints, packets, ledger, receipts", _LONG_TASKS),
+    Migration(9, "notes of events that were changed behind the gate", _ALTERATIONS, _NOTED_BY),
 )
 
 LATEST = MIGRATIONS[-1].version
@@ -315,7 +359,7 @@ def _take_next(connection: Connection, found: int) -> int:
         connection.exec_driver_sql(_VERSION_TABLE)
     for migration in MIGRATIONS:
         if migration.version == found + 1:
-            for statement in migration.statements:
+            for statement in migration.statements_for(connection.dialect.name):
                 connection.exec_driver_sql(statement)
             connection.execute(
                 SCHEMA_VERSION.insert().values(version=migration.version, applied_at_ms=now_ms(connection))

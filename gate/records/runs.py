@@ -5,20 +5,20 @@ Opens no transaction and decides nothing. Every query names the tenant.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
 
 from gate import canonical
 from gate.errors import InputError, StoreError
-from gate.records import checks
+from gate.records import checks, marks
 from gate.records.clock import now_ms
 from gate.records.model import RUN_MOVES, Event, RunRecord, RunStatus
 from gate.records.statements import InsertAndUpdate, InsertNew
 from gate.records.tables import EVENTS, RUNS
 
-GENESIS = "sha256:" + "0" * 64
+GENESIS = marks.GENESIS
 """`prev_hash` of the first event of every run."""
 
 MAX_EVENT_BYTES = 16_384
@@ -69,13 +69,21 @@ class LockedRun:
             raise InputError(f"an event payload is over {MAX_EVENT_BYTES} bytes", code="event_too_large")
         # Parsed again, so that what is returned and hashed is what a later reader will see.
         seen = canonical.parse(text)
+        at_ms = now_ms(self._tx) if at_ms is None else at_ms
+        if (self._seq + 1) % marks.EVERY == 0:
+            place = {"tenant_id": self.row["tenant_id"], "run_id": self.row["run_id"]}
+            mark = marks.payload(self._tx, **place, seq=self._seq + 1, prev_hash=self._hash)
+            self._link(marks.MARK, checks.json_object("payload", mark), mark, at_ms)
+        return self._link(event_type, text, seen, at_ms)
+
+    def _link(self, event_type: str, text: str, seen: Mapping[str, Any], at_ms: int) -> Event:
         link: dict[str, Any] = {
             "tenant_id": self.row["tenant_id"],
             "run_id": self.row["run_id"],
             "seq": self._seq + 1,
             "prev_hash": self._hash,
             "event_type": event_type,
-            "at_ms": now_ms(self._tx) if at_ms is None else at_ms,
+            "at_ms": at_ms,
         }
         new_hash = canonical.digest({**link, "payload": seen})
         row = {**link, "hash": new_hash, "payload": text}

@@ -30,6 +30,9 @@ RUNS = _table(
 
 EVENTS = _table("events", "tenant_id run_id prev_hash hash event_type payload", "seq at_ms")
 
+EVENT_ALTERATIONS = _table("event_alterations", "tenant_id run_id", "seq")
+"""Written by the database itself when somebody changes, replaces or removes an event."""
+
 APPROVALS = _table(
     "approvals",
     "tenant_id approval_id run_id status status_reason capability contract_id contract_digest action_digest "

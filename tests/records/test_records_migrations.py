@@ -15,7 +15,7 @@ def _migrated_to(place: Place, version: int) -> None:
     """Leaves the database as the gate of that version did."""
     place.raw("CREATE TABLE schema_version (version BIGINT NOT NULL PRIMARY KEY, applied_at_ms BIGINT NOT NULL)")
     for migration in MIGRATIONS[:version]:
-        for statement in migration.statements:
+        for statement in migration.statements_for("postgresql" if place.is_postgres else "sqlite"):
             place.raw(statement)
         place.raw("INSERT INTO schema_version VALUES (?, 0)", migration.version)
 
