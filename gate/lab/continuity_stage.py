@@ -22,7 +22,8 @@ from gate.continuity import Boundary, Resumption
 from gate.decision import ActionBlocked, Decision
 from gate.enforcement import Gate
 from gate.errors import GateError, InputError
-from gate.evidence import Call, Identity, Run
+from gate.evidence import Call, EvidenceSource, Identity, Run
+from gate.lab.witnesses import Witnesses
 from gate.pdp import DecisionPoint
 from gate.records import (
     ApprovalRecord,
@@ -45,6 +46,7 @@ REASONS = ("context_compaction", "context_reset", "handoff", "fork", "process_re
 """Every reason of a boundary."""
 
 KEY = "continuity-eval-key"
+ENVIRONMENT = "continuity-evals"
 _PUBLIC_KEY = re.compile(r"^(?P<head> *(?:- )?public_key: ).*$", re.MULTILINE)
 
 
@@ -84,11 +86,18 @@ class Stage:
     seal: GateKey
     file: Path
     """Where the records are."""
+    sources: tuple[EvidenceSource, ...]
+    """Who vouches for what the bundle wants vouched for."""
 
     def gate(self, point: DecisionPoint | None = None) -> Gate:
         """The gate over these records."""
         return Gate(
-            point or self.point, self.store, environment="continuity-evals", trace=self.sink, seal_key=self.seal
+            point or self.point,
+            self.store,
+            environment=ENVIRONMENT,
+            trace=self.sink,
+            seal_key=self.seal,
+            evidence=self.sources,
         )
 
     def probe(self, **changes: Any) -> Decision:
@@ -216,6 +225,7 @@ class Theatre:
     keys: tuple[ReviewerKey, ...]
     subject: Subject
     folder: Path
+    sources: tuple[EvidenceSource, ...]
 
     @contextmanager
     def stage(self, name: str) -> Iterator[Stage]:
@@ -224,7 +234,7 @@ class Theatre:
         file = self.folder / f"{name}.sqlite"
         with Store.open(f"sqlite:///{file}") as store:
             sink = Kept()
-            gate = Gate(self.point, store, environment="continuity-evals", trace=sink, seal_key=seal)
+            gate = Gate(self.point, store, environment=ENVIRONMENT, trace=sink, seal_key=seal, evidence=self.sources)
             run = gate.start_run(
                 agent_id=self.subject.agent_id,
                 identity=self.subject.identity,
@@ -242,6 +252,7 @@ class Theatre:
                 run=run,
                 seal=seal,
                 file=file,
+                sources=self.sources,
             )
 
 
@@ -252,13 +263,23 @@ def theatre(bundle: Path, opened: Opened, folder: Path) -> Iterator[Theatre]:
     Raises `BundleError`, and `InputError` (`eval_bundle_unfit`) for a bundle without a case that wants an approval.
     """
     name = bundle.resolve().name
-    compiled, keys = _copied(bundle, folder / "now" / name, None)
-    later, _ = _copied(bundle, folder / "next" / name, keys)
+    witnesses = Witnesses.hired()
+    compiled, keys = _copied(bundle, folder / "now" / name, None, witnesses)
+    later, _ = _copied(bundle, folder / "next" / name, keys, witnesses)
     with opened(compiled) as point, opened(later) as next_point:
-        yield Theatre(point=point, next_point=next_point, keys=keys, subject=_subject(compiled, point), folder=folder)
+        yield Theatre(
+            point=point,
+            next_point=next_point,
+            keys=keys,
+            subject=_subject(compiled, point),
+            folder=folder,
+            sources=witnesses.sources(compiled, environment=ENVIRONMENT),
+        )
 
 
-def _copied(bundle: Path, copy: Path, keys: tuple[ReviewerKey, ...] | None) -> tuple[Compiled, tuple[ReviewerKey, ...]]:
+def _copied(
+    bundle: Path, copy: Path, keys: tuple[ReviewerKey, ...] | None, witnesses: Witnesses
+) -> tuple[Compiled, tuple[ReviewerKey, ...]]:
     shutil.copytree(bundle, copy)
     original = compile_bundle(copy)
     named = [(person.id, key.key_id) for person in original.bundle.reviewers for key in person.keys]
@@ -274,6 +295,7 @@ def _copied(bundle: Path, copy: Path, keys: tuple[ReviewerKey, ...] | None) -> t
     public = iter([_public(key) for key in keys])
     file = copy / "reviewers.yaml"
     file.write_text(_PUBLIC_KEY.sub(lambda m: m["head"] + next(public), file.read_text("utf-8")), "utf-8")
+    witnesses.introduce(copy)
     compiled = compile_bundle(copy)
     write(compiled)
     return compiled, keys

@@ -248,7 +248,7 @@ def decided(compiled: Compiled, point: EmbeddedDecisionPoint, change: Change) ->
     document["agent"] |= change.agent
     document["identity"] |= change.identity
     document["state"]["run"] |= change.identity
-    document["evidence"] |= change.evidence
+    document["evidence"] = {"arguments": document["evidence"]["arguments"], **change.evidence}
     decision = point.decide(document).decision
     return str(decision.verdict), set(decision.codes)
 
