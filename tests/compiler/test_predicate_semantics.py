@@ -24,8 +24,7 @@ from gate.compiler.predicate import (
     operand_rules,
     parse_predicate,
 )
-from gate.documents import load_bundle
-from gate.documents import policies_dir
+from gate.documents import load_bundle, policies_dir
 from gate.lab.bench import RawClient
 from gate.pdp import Sidecar
 
