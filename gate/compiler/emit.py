@@ -52,10 +52,20 @@ def emit_module(module: Module, package: str) -> str:
         # Before the package, a plain comment: METADATA of a package may stand in one of its files only.
         head = f"# {prose(module.title)}. {NOTICE}\n\n"
     blocks = [f"{head}package {package}"]
-    if any(isinstance(item, FindingRule) for item in module.items):
-        blocks.append("import data.gate.finding")
+    imports = ("import data.gate.evidence.known", _reads_evidence), ("import data.gate.finding", _is_finding)
+    needed = [line for line, wanted in imports if any(wanted(item) for item in module.items)]
+    if needed:
+        blocks.append("\n".join(needed))
     blocks.extend(_item(item) for item in module.items)
     return "\n\n".join(blocks) + "\n"
+
+
+def _is_finding(item: Item) -> bool:
+    return isinstance(item, FindingRule)
+
+
+def _reads_evidence(item: Item) -> bool:
+    return isinstance(item, OperandRule) and item.base == "evidence"
 
 
 def _item(item: Item) -> str:
@@ -126,7 +136,8 @@ def _side(side: Any) -> str:
 
 def _operand(rule: OperandRule) -> str:
     name = f"_{identifier(rule.name)}"
-    base = {"input": "input", "catalog": "catalog[input.request.capability]"}[rule.base]
+    bases = {"input": "input", "catalog": "catalog[input.request.capability]", "evidence": "known.section"}
+    base = bases[rule.base]
     # Total: an absent value is null, which no type check lets through.
     return f"default {name} := null\n\n{name} := {base}{_steps(rule.path)}"
 

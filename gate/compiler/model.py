@@ -111,7 +111,10 @@ class StatedRule:
 
 @dataclass(frozen=True, slots=True)
 class OperandRule:
-    """Helper rule `name`: the value at a reference, null when it is absent. `base` is `input` or `catalog`."""
+    """Helper rule `name`: the value at a reference, null when it is absent.
+
+    `base` is `input`, `catalog`, or `evidence`: the sections of the input that count.
+    """
 
     name: str
     base: str

@@ -12,7 +12,7 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,7 +26,8 @@ from gate.enforcement.crossing import Crossing
 from gate.enforcement.deadline import run_with_deadline
 from gate.enforcement.obligations import ENDED, MAX_ROUNDS, refuse_unknown, undischarged
 from gate.enforcement.outcome import AlreadyCommitted, EffectNotStarted, EffectOutcomeUnknown
-from gate.enforcement.plan import PlanCarrier, PlanRun, plan_place
+from gate.enforcement.plan import PlanCarrier
+from gate.enforcement.planning import Planning
 from gate.enforcement.redaction import redacted
 from gate.enforcement.review import Reviews
 from gate.enforcement.sessions import Sessions
@@ -42,10 +43,7 @@ from gate.evidence import (
     EvidenceSource,
     Identity,
     PlanPlace,
-    PlanStep,
     Prepared,
-    RequirementAdapter,
-    RightsService,
     Run,
     require_text,
 )
@@ -75,7 +73,7 @@ def system_clock_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class Gate(Crossing):
+class Gate(Crossing, Planning):
     """The policy enforcement point of one deployment.
 
     `environment` names the deployment and is signed into every approval. `clock_ms` is the gate's clock in
@@ -121,6 +119,7 @@ class Gate(Crossing):
             tracer=self._tracer,
             sign=None if call_key is None else functools.partial(_signed, call_key, environment, clock_ms),
         )
+        self._plans = PlanCarrier(store=store, runner=self._runner, tracer=self._tracer, enter=self._carried_out)
         self._verifier = CallVerifier(store=store, environment=environment, keys=dict(call_keys or {}))
         self._desk = Desk(
             ask=functools.partial(ask, point),
@@ -285,44 +284,6 @@ class Gate(Crossing):
             approval_id=approval_id,
         )
         with self._carried_out(run, call) as entered:
-            yield entered
-
-    @contextmanager
-    def plan(
-        self,
-        run: Run,
-        capability: str,
-        *,
-        plan_ref: str,
-        task_ref: str,
-        steps: Sequence[PlanStep],
-        adapter: RequirementAdapter,
-        rights: RightsService,
-        reason: str | None = None,
-        approval_id: str | None = None,
-    ) -> Iterator[PlanRun]:
-        """Enters only when the whole plan may be carried out now; the body enters `plan.step(0)`, `plan.step(1)`, ...
-
-        `capability` carries plans out, `task_ref` is the host's word for what the run is for. `adapter` derives what
-        the steps need from canonical resource ids, and `rights` says what the principal may do; both are asked again
-        before each step. A plan is recorded once under `plan_ref`; another one under that name is refused.
-
-        Leaving the body with every step done commits the plan. Otherwise it is partial as soon as one step had an
-        effect, or failed before any: nothing is rolled back. Raises what `tool_call` raises, and `PlanIncomplete` when
-        the body was left early without an error.
-        """
-        place = plan_place(
-            capability,
-            plan_ref=plan_ref,
-            task_ref=task_ref,
-            steps=steps,
-            adapter=adapter,
-            rights=rights,
-            reason=reason,
-            approval_id=approval_id,
-        )
-        carried = PlanCarrier(store=self._store, runner=self._runner, tracer=self._tracer, enter=self._carried_out)
-        with carried.carry_out(run, place) as entered:
             yield entered
 
     @contextmanager

@@ -13,15 +13,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gate.canonical import canonical_bytes, parse
-from gate.decision import ActionBlocked, Decision
+from gate.decision import ActionBlocked, Decision, Verdict
+from gate.enforcement.asking import refusal
 from gate.enforcement.obligations import undischarged
 from gate.enforcement.outcome import EffectNotStarted, PlanIncomplete
 from gate.enforcement.tool_call import CallRunner, ToolCall
 from gate.enforcement.tracing import Tracer
-from gate.errors import GateError, InputError
+from gate.errors import GateError, InputError, PdpError
 from gate.evidence import Call, PlanPlace, PlanStep, RequirementAdapter, RightsService, Run, require_text
-from gate.evidence.plan import MAX_STEPS
-from gate.records import EffectStatus, PlanRecord, Store
+from gate.evidence.plan import MAX_STEPS, plan_progress
+from gate.records import Claimed, EffectStatus, PlanRecord, Store
 
 _logger = logging.getLogger(__name__)
 
@@ -52,6 +53,8 @@ class PlanRun:
         """Steps that were entered and are not known to be done."""
         self.settled: EffectStatus | None = None
         """What became of the plan; None while it is carried out."""
+        self.suspended = False
+        """The plan was left where it stands, to be resumed."""
         self._place, self._call, self._enter, self._settle = place, call, enter, settle
 
     @contextmanager
@@ -61,6 +64,8 @@ class PlanRun:
         Raises `ActionBlocked` when it may not run (the plan is then stopped, unless a person is waited for),
         `AlreadyCommitted` with the first receipt, `InputError` for a number that no step has.
         """
+        if self.suspended:
+            raise InputError("the plan was suspended", code="plan_suspended", hint="go on with `gate.resume_plan`")
         place = replace(self._place, step=index)
         entered = False
         try:
@@ -78,6 +83,20 @@ class PlanRun:
             raise
         self.uncertain.remove(index)
         self.completed.append(index)
+
+    def suspend(self) -> None:
+        """Leaves the plan where it stands: leaving the body settles nothing, and `gate.resume_plan` goes on with it.
+
+        The lease of the plan runs on; after it only a reconciliation tells what became of the plan. Raises `InputError`
+        (`plan_step_uncertain`) while a step is not known to be done.
+        """
+        if self.uncertain:
+            raise InputError("a step of the plan is not known to be done", code="plan_step_uncertain")
+        self.suspended = True
+
+    def stop(self, blocked: ActionBlocked) -> None:
+        """Settles the plan as the refusal `blocked` says, if it says that the plan is to be stopped."""
+        self._stop(blocked)
 
     def finish(self, status: EffectStatus | None = None, reasons: tuple[str, ...] = ()) -> EffectStatus:
         """Settles the plan, once; without a `status` by what its steps came to. Raises `GateError` when it cannot."""
@@ -164,9 +183,49 @@ class PlanCarrier:
             self.tracer.blocked(run, exc)
             raise
         plan = PlanRun(run=run, place=place, record=record, call=call, enter=self.enter, settle=self._settle)
-        try:
-            self.tracer.allowed(run, call.decision)
+        with self._settled(run, place, plan):
             yield plan
+
+    @contextmanager
+    def resume(self, run: Run, place: PlanPlace) -> Iterator[PlanRun]:
+        """Goes on with a recorded plan where the ledger says it stands. See `Gate.resume_plan`."""
+        record = self.store.plan(run.identity.tenant_id or "", place.plan_ref)
+        if record is None:
+            raise InputError("no plan of that name is recorded", code="plan_unknown")
+        try:
+            facts = self.runner.point.facts(run.agent_id)
+        except PdpError as exc:
+            raise ActionBlocked(refusal(exc, None)) from exc
+        effect, completed, same = plan_progress(place, run, record, store=self.store, facts=facts)
+        last = len(place.steps) - 1
+        following = min(completed, last)
+        answer = self.runner.ask(run, place.step_call(following), plan=replace(place, step=following))
+        if answer.prepared is None or effect is None:
+            raise self._blocked(run, answer.decision)
+        call = ToolCall(decision=answer.decision, prepared=answer.prepared, claimed=Claimed(effect=effect))
+        plan = PlanRun(run=run, place=place, record=record, call=call, enter=self.enter, settle=self._settle)
+        plan.completed.extend(range(completed))
+        # Every step is decided again when it is entered: this refuses early, and permits nothing. A person who is
+        # waited for may answer while the plan goes on; where every step is done there is nothing left to permit.
+        done = completed > last and same
+        if not answer.decision.allowed and answer.decision.verdict is not Verdict.REQUIRE_APPROVAL and not done:
+            blocked = self._blocked(run, answer.decision)
+            plan.stop(blocked)
+            raise blocked
+        self.store.record_plan_resumed(record, {"completed": plan.completed})
+        with self._settled(run, place, plan):
+            yield plan
+
+    def _blocked(self, run: Run, decision: Decision) -> ActionBlocked:
+        blocked = ActionBlocked(decision)
+        self.tracer.blocked(run, blocked)
+        return blocked
+
+    @contextmanager
+    def _settled(self, run: Run, place: PlanPlace, plan: PlanRun) -> Iterator[None]:
+        try:
+            self.tracer.allowed(run, plan.decision)
+            yield
         except BaseException:
             try:
                 plan.finish()
@@ -174,6 +233,9 @@ class PlanCarrier:
                 # What ended the plan outranks the failure to record; the plan stays claimed, which blocks.
                 _logger.warning("the end of a plan could not be recorded: %s", exc.code)
             raise
+        if plan.suspended:
+            self.store.record_plan_suspended(plan.record, {"completed": plan.completed})
+            return
         if plan.finish() is not EffectStatus.COMMITTED:
             raise PlanIncomplete(
                 f"{len(plan.completed)} of {len(place.steps)} steps were carried out",

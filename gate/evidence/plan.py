@@ -17,7 +17,7 @@ from gate.evidence.action import freeze
 from gate.evidence.host import Call, Run, require_text
 from gate.evidence.http_json import JsonService
 from gate.pdp import Facts
-from gate.records import EffectStatus, PlanRecord, Store
+from gate.records import EffectRecord, EffectStatus, PlanRecord, Store
 
 _logger = logging.getLogger(__name__)
 
@@ -249,20 +249,7 @@ def plan_facts(
     }
     if recorded is None:
         return section, None
-    effect = None
-    action = freeze(
-        run,
-        place.call({**derived.arguments, "plan_digest": recorded.plan_digest}),
-        bundle=facts.bundle,
-        capability=facts.capabilities.get(place.capability),
-    )
-    if action.business_key is not None and run.identity.principal_id:
-        effect = store.effect(
-            tenant,
-            principal_id=run.identity.principal_id,
-            capability=place.capability,
-            business_key=action.business_key,
-        )
+    effect = _effect_of(place, run, recorded, derived, store=store, facts=facts)
     return section, {
         "plan_ref": recorded.plan_ref,
         "plan_digest": recorded.plan_digest,
@@ -275,6 +262,31 @@ def plan_facts(
         "completed_steps": completed,
         "touched_steps": touched,
     }
+
+
+def plan_progress(
+    place: PlanPlace, run: Run, recorded: PlanRecord, *, store: Store, facts: Facts
+) -> tuple[EffectRecord | None, int, bool]:
+    """The effect of a recorded plan, how many of its steps are committed, and whether it still is the recorded plan."""
+    completed, _ = _progress(place, run, store, facts)
+    derived = place.derive(run, recorded, completed)
+    effect = _effect_of(place, run, recorded, derived, store=store, facts=facts)
+    return effect, completed, derived.plan_digest == recorded.plan_digest
+
+
+def _effect_of(
+    place: PlanPlace, run: Run, recorded: PlanRecord, derived: DerivedPlan, *, store: Store, facts: Facts
+) -> EffectRecord | None:
+    action = freeze(
+        run,
+        place.call({**derived.arguments, "plan_digest": recorded.plan_digest}),
+        bundle=facts.bundle,
+        capability=facts.capabilities.get(place.capability),
+    )
+    tenant, principal = run.identity.tenant_id, run.identity.principal_id
+    if not tenant or not principal or action.business_key is None:
+        return None
+    return store.effect(tenant, principal_id=principal, capability=place.capability, business_key=action.business_key)
 
 
 def _progress(place: PlanPlace, run: Run, store: Store, facts: Facts) -> tuple[int, int]:

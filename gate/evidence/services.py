@@ -120,10 +120,15 @@ class VerifierSource:
     """`evidence.verifier` from a verifier that signs its verdict about exactly this action."""
 
     ask: Ask
-    """Answers with `payload` and `signature`, both base64; `JsonService(url=…).ask` for one over HTTP."""
+    """Answers with `payload` and `signature`, both base64; `JsonService(url=…).ask` for one over HTTP.
+
+    Is told `asked_at_ms`, the moment the decision is about: a verdict dated after it is from the future, and unknown.
+    """
     capabilities: frozenset[str]
     """Capabilities whose calls are verified."""
     checked_by: str
+    shows_arguments: bool = False
+    """The verifier is shown the arguments that would run; without this it knows their digest only."""
     section: str = "verifier"
 
     def collect(self, question: Question) -> SignedEvidence | None:
@@ -134,7 +139,14 @@ class VerifierSource:
         call, action = question.call, question.action
         if call is None or action is None or call.capability not in self.capabilities:
             return None
-        answer = self.ask({"capability": call.capability, "action_digest": action.action_digest})
+        asked: dict[str, Any] = {
+            "capability": call.capability,
+            "action_digest": action.action_digest,
+            "asked_at_ms": question.now_ms,
+        }
+        if self.shows_arguments:
+            asked["arguments"] = action.fresh_arguments()
+        answer = self.ask(asked)
         if answer is None:
             return None
         try:

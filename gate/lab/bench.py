@@ -20,8 +20,9 @@ from urllib.parse import urlsplit
 from gate import opa
 from gate.compiler import compile_bundle, write
 from gate.enforcement import Gate
-from gate.evidence import Call, EvidenceBuilder, Identity, Run
+from gate.evidence import Call, Evidence, EvidenceBuilder, EvidenceSource, Identity, Run
 from gate.lab.synthetic import write_bundle
+from gate.lab.witnesses import Witnesses
 from gate.pdp import Sidecar
 from gate.records import Store
 from gate.release import build
@@ -110,7 +111,10 @@ def measure_calls(bundle: Path, *, rounds: int) -> Iterator[Timing]:
     binary = opa.ensure().path
     with tempfile.TemporaryDirectory(prefix="gate-bench-") as folder:
         root = Path(folder)
-        built = build([compile_bundle(bundle)], root / "dist", binary=binary)
+        compiled = compile_bundle(bundle)
+        # One source, as a host with MCP tools has; what it costs is part of a full check.
+        registry = Witnesses.hired().sources(compiled, environment="bench")[:1]
+        built = build([compiled], root / "dist", binary=binary)
         for transport in ("tcp", "socket"):
             listen: Any = "tcp" if transport == "tcp" else root / "s" / "opa.sock"
             with (
@@ -118,15 +122,18 @@ def measure_calls(bundle: Path, *, rounds: int) -> Iterator[Timing]:
                 Store.open(f"sqlite:///{root}/{transport}.sqlite") as store,
             ):
                 for threads in (1, 8):
-                    yield from _measure(sidecar, store, transport, threads, rounds)
+                    yield from _measure(sidecar, store, registry, transport, threads, rounds)
 
 
-def _measure(sidecar: Sidecar, store: Store, transport: str, threads: int, rounds: int) -> Iterator[Timing]:
+def _measure(
+    sidecar: Sidecar, store: Store, registry: Sequence[EvidenceSource], transport: str, threads: int, rounds: int
+) -> Iterator[Timing]:
     point = sidecar.client(timeout_ms=10_000)
-    gate = Gate(point, store, environment="bench")
+    gate = Gate(point, store, environment="bench", evidence=registry)
     run = _run(gate, f"{transport}-{threads}")
     call = Call(capability="search_docs", arguments={"query": "how to correct an invoice"})
-    prepared = EvidenceBuilder(store=store, environment="bench").tool_call(
+    evidence = Evidence.of(registry, environment="bench")
+    prepared = EvidenceBuilder(store=store, environment="bench", evidence=evidence).tool_call(
         run, call, now_ms=time.time_ns() // 1_000_000, facts=point.facts(run.agent_id)
     )
     body = json.dumps({"input": prepared.document}).encode()

@@ -1,7 +1,7 @@
 """The support-triage story: real decisions, real records, a real tool call, in about a minute.
 
-Plays on a throw-away copy of a bundle with a throw-away reviewer key, so that no private key of a real reviewer exists
-beside the gate. Expects nothing: it reports what the decision point answered.
+Plays on a throw-away copy of a bundle with throw-away keys of a reviewer and a verifier, so that no private key of a
+real one exists beside the gate. Expects nothing: it reports what the decision point answered.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from gate.decision import ActionBlocked, Verdict
 from gate.enforcement import AlreadyCommitted, EffectOutcomeUnknown, Gate
 from gate.errors import InputError
 from gate.evidence import Identity, Run
+from gate.lab.witnesses import Witnesses
 from gate.pdp import DecisionPoint, EmbeddedDecisionPoint, Sidecar
 from gate.records import ReviewerKey, Store, generate_key
 from gate.release import build
@@ -73,15 +74,18 @@ def stage(bundle: Path, engine: str) -> Iterator[Story]:
     """Sets the story up on `engine` (embedded or opa) and takes everything down again."""
     with tempfile.TemporaryDirectory(prefix="gate-demo-") as folder:
         root = Path(folder)
-        compiled, key = _copy_with_throwaway_key(bundle, root)
+        witnesses = Witnesses.hired()
+        compiled, key = _copy_with_throwaway_key(bundle, root, witnesses)
+        sources = witnesses.sources(compiled, environment=_ENVIRONMENT)
         with (
             decision_point(compiled, engine, root) as (point, leave),
             Store.open(f"sqlite:///{root}/demo.sqlite") as store,
         ):
-            yield Story(gate=Gate(point, store, environment=_ENVIRONMENT), store=store, key=key, leave=leave)
+            gate = Gate(point, store, environment=_ENVIRONMENT, evidence=sources)
+            yield Story(gate=gate, store=store, key=key, leave=leave)
 
 
-def _copy_with_throwaway_key(bundle: Path, root: Path) -> tuple[Compiled, ReviewerKey]:
+def _copy_with_throwaway_key(bundle: Path, root: Path, witnesses: Witnesses) -> tuple[Compiled, ReviewerKey]:
     copy = root / bundle.resolve().name
     shutil.copytree(bundle, copy)
     original = compile_bundle(copy)
@@ -91,6 +95,7 @@ def _copy_with_throwaway_key(bundle: Path, root: Path) -> tuple[Compiled, Review
     private, public = generate_key()
     file = copy / "reviewers.yaml"
     file.write_text(_PUBLIC_KEY.sub(lambda m: m["head"] + public, file.read_text("utf-8"), count=1), "utf-8")
+    witnesses.introduce(copy)
     compiled = compile_bundle(copy)
     write(compiled)
     return compiled, ReviewerKey(reviewer=reviewer.id, key_id=reviewer.keys[0].key_id, private_key=private)
@@ -152,6 +157,8 @@ class Story:
         yield self._approve("a manager signs that one too", second)
         changed = {**other, "queue": "billing"}
         yield self._call(run, "other arguments under it", create, changed, key="intent-4", approval=second)
+        leaky = {**TICKET, "title": "Customer says the password is hunter2"}
+        yield self._call(run, "the verifier does not pass it", create, leaky, key="intent-5")
         yield self._call(run, "run_shell", "run_shell", {"command": "ls"})
         yield self._call(run, "a tool nobody catalogued", "delete_user", {"id": "7"})
         self.service.hang = True

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from gate.errors import ToolchainError
-from gate.opa import OPA_VERSION
 
 IMAGE = "agent-policy-gate/opa"
 """Name of the image; its tag is the version of OPA."""
@@ -122,6 +121,9 @@ def restrictions(readable: Sequence[Path], writable: Sequence[Path]) -> dict[str
 
 def ensure_image(client: Any, opa: Path) -> str:
     """The image around the binary `opa`, made when the engine of `client` has none; nothing is pulled."""
+    # Here and not above: `python -m gate.opa` must not find its own module loaded by its package.
+    from gate.opa import OPA_VERSION
+
     docker, _ = _docker()
     tag = f"{IMAGE}:{OPA_VERSION}"
     try:

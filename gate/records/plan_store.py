@@ -32,5 +32,16 @@ class PlanStore:
 
     def record_plan_stopped(self, plan: PlanRecord, fields: Mapping[str, Any]) -> None:
         """Tells the run's log how far a stopped plan had come. Raises `ConflictError` `run_unknown`."""
+        self._note(plan, "plan_stopped", fields)
+
+    def record_plan_suspended(self, plan: PlanRecord, fields: Mapping[str, Any]) -> None:
+        """Tells the run's log that a plan was left to be resumed. Raises `ConflictError` `run_unknown`."""
+        self._note(plan, "plan_suspended", fields)
+
+    def record_plan_resumed(self, plan: PlanRecord, fields: Mapping[str, Any]) -> None:
+        """Tells the run's log that somebody went on with a plan. Raises `ConflictError` `run_unknown`."""
+        self._note(plan, "plan_resumed", fields)
+
+    def _note(self, plan: PlanRecord, event_type: str, fields: Mapping[str, Any]) -> None:
         payload = {"plan_ref": plan.plan_ref, "plan_digest": plan.plan_digest, **fields}
-        self._database.writing(lambda tx: runs.append(tx, plan.tenant_id, plan.run_id, "plan_stopped", payload))
+        self._database.writing(lambda tx: runs.append(tx, plan.tenant_id, plan.run_id, event_type, payload))

@@ -163,6 +163,8 @@ def call(compiled: Compiled, capability: str, **changes: Any) -> dict[str, Any]:
     entry = facts.capabilities.get(capability, {})
     document["agent"]["agent_id"] = document["state"]["run"]["agent_id"] = agent
     document["request"]["capability"] = capability
+    # What the shipped bundle has its host's adapters say; these bundles govern neither servers nor verifiers.
+    document["evidence"] = {"arguments": document["evidence"]["arguments"]}
     document["state"]["versions"]["capability_version"] = entry.get("capability_version")
     document["evidence"]["arguments"]["schema_digest"] = entry.get("arguments_digest")
     return {**document, **changes}

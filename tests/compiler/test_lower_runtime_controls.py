@@ -248,7 +248,7 @@ def decided(compiled: Compiled, point: EmbeddedDecisionPoint, change: Change) ->
     document["agent"] |= change.agent
     document["identity"] |= change.identity
     document["state"]["run"] |= change.identity
-    document["evidence"] |= change.evidence
+    document["evidence"] = {"arguments": document["evidence"]["arguments"], **change.evidence}
     decision = point.decide(document).decision
     return str(decision.verdict), set(decision.codes)
 
@@ -264,7 +264,30 @@ def made(folder: Path, controls: Any) -> tuple[Compiled, EmbeddedDecisionPoint]:
 
 
 def test_every_field_of_the_schema_has_a_decision_that_it_changes() -> None:
-    assert CHANGES.keys() == GROUP_OF.keys()
+    # Which contract a name stands for goes with a key in the policy: it has a test of its own.
+    assert CHANGES.keys() == GROUP_OF.keys() - {"verifier_contracts"}
+
+
+def test_verifier_contracts_are_one_rule_and_change_the_decision(tmp_path: Path) -> None:
+    stated = {"contract": "verifier-v2", "verdict": "passed", "action_digest": ACTION, "contract_version": "2"}
+    signed = {"checked_at_ms": 1775559999000, "signed_by": "verifier-2026", "contract_digest": "sha256:" + "8" * 64}
+    change = Change(None, set(), {"verifier": {**stated, **signed}})
+    found = {}
+    for digest in ("8", "9"):
+        contract = {"version": "2", "contract_digest": "sha256:" + digest * 64, "key_id": "verifier-2026"}
+        folder = controlled(
+            tmp_path / digest / "support-triage", with_field("verifier_contracts", {"verifier-v2": contract})
+        )
+        policy, key = folder / "policy.yaml", "A" * 43 + "="
+        evidence = f"  evidence:\n    verifier: {{max_age_seconds: 60, signature_keys: {{verifier-2026: {key}}}}}\n"
+        policy.write_text(
+            policy.read_text("utf-8").replace("  capabilities:\n", f"{evidence}  capabilities:\n"), "utf-8"
+        )
+        compiled = compile_bundle(folder)
+        assert "runtime-controls.yaml#/runtime_controls/verifiers/verifier_contracts" in blocks(compiled)
+        found[digest] = decided(compiled, embedded(compiled), change)
+    allowed = ("allow", {"configured_allow"})
+    assert found == {"8": allowed, "9": ("deny", {"configured_allow", "verifier_contract_untrusted"})}
 
 
 @pytest.mark.parametrize("name", CHANGES)

@@ -24,7 +24,7 @@ from gate.compiler.predicate import (
     operand_rules,
     parse_predicate,
 )
-from gate.documents import load_bundle
+from gate.documents import load_bundle, policies_dir
 from gate.lab.bench import RawClient
 from gate.pdp import Sidecar
 
@@ -200,6 +200,12 @@ def test_predicates_mean_the_same_in_strict_opa_and_in_the_oracle(tmp_path: Path
     tree.mkdir(parents=True)
     (tree / "p.rego").write_text(text, "utf-8")
     (tree / "facts.rego").write_text(FACTS, "utf-8")
+    (tree / "agents.rego").write_text("package gate.agents\n\nbundle_of := {}\n", "utf-8")
+    # Evidence is read through what counts of it, which asks the router for the contracts: none, nobody is governed.
+    for package in ("evidence/known", "router", "finding"):
+        for path in (policies_dir() / "gate" / package).glob("*.rego"):
+            if not path.name.endswith("_test.rego"):
+                (tree / path.name).write_text(path.read_text("utf-8"), "utf-8")
     (tmp_path / "tree" / ".manifest").write_text(json.dumps({"revision": "fuzz", "roots": ["gate"], "rego_version": 1}))
     made = tmp_path / "fuzz.tar.gz"
     done = opa.run(["build", "-b", ".", "-o", str(made)], cwd=tree.parent, binary=opa_binary)

@@ -15,6 +15,7 @@ from gate.decision import ActionBlocked
 from gate.enforcement import Gate
 from gate.evidence import Identity, Run, sign_evidence
 from gate.evidence.http_json import JsonService
+from gate.evidence.mcp_server import McpRegistration, McpRegistry
 from gate.evidence.sandbox import SandboxSource, profile_digest
 from gate.evidence.services import VerifierSource, ownership_source, retrieval_source
 from gate.pdp import EmbeddedDecisionPoint
@@ -351,7 +352,9 @@ def _sandboxed(points: Callable[[str], EmbeddedDecisionPoint], folder: Path, man
     (folder / "review.json").write_text(review, "utf-8")
     source = SandboxSource(manifest=folder / "manifest.json", review=folder / "review.json")
     store = Store.open(f"sqlite:///{folder / 'records.sqlite'}")
-    gate = Gate(points("support-triage"), store, environment="test", evidence=[source])
+    docs = McpRegistration(owner="knowledge_platform", discovery_source="approved_registry", auth_mode="oauth")
+    registry = McpRegistry({"docs-mcp": docs})
+    gate = Gate(points("support-triage"), store, environment="test", evidence=[source, registry])
     run = gate.start_run(agent_id="support-triage-ref", identity=USER, session_id="s", trace_id="t")
     codes = Place(gate, run, Registry()).call("search_docs", {"query": "invoice"})
     store.close()

@@ -47,6 +47,7 @@ PROMISED = {
     "the same call again: first receipt": ("receipt T-1", "effect_already_committed"),
     "that approval, new key": ("deny", "approval_consumed"),
     "other arguments under it": ("require_approval", "approval_digest_mismatch"),
+    "the verifier does not pass it": ("deny", "verifier_not_passed"),
     "run_shell": ("deny", "configured_deny"),
     "a tool nobody catalogued": ("deny", "capability_unknown"),
     "the write times out": ("side_effect_unknown", None),

@@ -2,13 +2,15 @@
 
 package gate.bundles.incident_coordination
 
+import data.gate.evidence.known
+
 default _audit_trace_id := null
 
 _audit_trace_id := input.trace.trace_id
 
 default _v_boolean_evidence_ownership_handover_approved := null
 
-_v_boolean_evidence_ownership_handover_approved := input.evidence.ownership.handover_approved
+_v_boolean_evidence_ownership_handover_approved := known.section.ownership.handover_approved
 
 _v_boolean_evidence_ownership_handover_approved_typed if is_boolean(_v_boolean_evidence_ownership_handover_approved)
 
@@ -20,25 +22,25 @@ _v_number_arguments_to_level_typed if is_number(_v_number_arguments_to_level)
 
 default _v_number_evidence_ownership_check_age_ms := null
 
-_v_number_evidence_ownership_check_age_ms := input.evidence.ownership.check_age_ms
+_v_number_evidence_ownership_check_age_ms := known.section.ownership.check_age_ms
 
 _v_number_evidence_ownership_check_age_ms_typed if is_number(_v_number_evidence_ownership_check_age_ms)
 
 default _v_number_evidence_ownership_next_level := null
 
-_v_number_evidence_ownership_next_level := input.evidence.ownership.next_level
+_v_number_evidence_ownership_next_level := known.section.ownership.next_level
 
 _v_number_evidence_ownership_next_level_typed if is_number(_v_number_evidence_ownership_next_level)
 
 default _v_number_evidence_ownership_unacknowledged_ms := null
 
-_v_number_evidence_ownership_unacknowledged_ms := input.evidence.ownership.unacknowledged_ms
+_v_number_evidence_ownership_unacknowledged_ms := known.section.ownership.unacknowledged_ms
 
 _v_number_evidence_ownership_unacknowledged_ms_typed if is_number(_v_number_evidence_ownership_unacknowledged_ms)
 
 default _v_number_evidence_retrieval_source_count := null
 
-_v_number_evidence_retrieval_source_count := input.evidence.retrieval.source_count
+_v_number_evidence_retrieval_source_count := known.section.retrieval.source_count
 
 _v_number_evidence_retrieval_source_count_typed if is_number(_v_number_evidence_retrieval_source_count)
 
@@ -80,73 +82,73 @@ _v_string_arguments_severity_typed if is_string(_v_string_arguments_severity)
 
 default _v_string_evidence_ownership_alert_state := null
 
-_v_string_evidence_ownership_alert_state := input.evidence.ownership.alert_state
+_v_string_evidence_ownership_alert_state := known.section.ownership.alert_state
 
 _v_string_evidence_ownership_alert_state_typed if is_string(_v_string_evidence_ownership_alert_state)
 
 default _v_string_evidence_ownership_handover_to := null
 
-_v_string_evidence_ownership_handover_to := input.evidence.ownership.handover_to
+_v_string_evidence_ownership_handover_to := known.section.ownership.handover_to
 
 _v_string_evidence_ownership_handover_to_typed if is_string(_v_string_evidence_ownership_handover_to)
 
 default _v_string_evidence_ownership_incident_id := null
 
-_v_string_evidence_ownership_incident_id := input.evidence.ownership.incident_id
+_v_string_evidence_ownership_incident_id := known.section.ownership.incident_id
 
 _v_string_evidence_ownership_incident_id_typed if is_string(_v_string_evidence_ownership_incident_id)
 
 default _v_string_evidence_ownership_on_call := null
 
-_v_string_evidence_ownership_on_call := input.evidence.ownership.on_call
+_v_string_evidence_ownership_on_call := known.section.ownership.on_call
 
 _v_string_evidence_ownership_on_call_typed if is_string(_v_string_evidence_ownership_on_call)
 
 default _v_string_evidence_ownership_owner := null
 
-_v_string_evidence_ownership_owner := input.evidence.ownership.owner
+_v_string_evidence_ownership_owner := known.section.ownership.owner
 
 _v_string_evidence_ownership_owner_typed if is_string(_v_string_evidence_ownership_owner)
 
 default _v_string_evidence_ownership_owner_role := null
 
-_v_string_evidence_ownership_owner_role := input.evidence.ownership.owner_role
+_v_string_evidence_ownership_owner_role := known.section.ownership.owner_role
 
 _v_string_evidence_ownership_owner_role_typed if is_string(_v_string_evidence_ownership_owner_role)
 
 default _v_string_evidence_ownership_review_status := null
 
-_v_string_evidence_ownership_review_status := input.evidence.ownership.review_status
+_v_string_evidence_ownership_review_status := known.section.ownership.review_status
 
 _v_string_evidence_ownership_review_status_typed if is_string(_v_string_evidence_ownership_review_status)
 
 default _v_string_evidence_ownership_severity := null
 
-_v_string_evidence_ownership_severity := input.evidence.ownership.severity
+_v_string_evidence_ownership_severity := known.section.ownership.severity
 
 _v_string_evidence_ownership_severity_typed if is_string(_v_string_evidence_ownership_severity)
 
 default _v_string_evidence_ownership_source := null
 
-_v_string_evidence_ownership_source := input.evidence.ownership.source
+_v_string_evidence_ownership_source := known.section.ownership.source
 
 _v_string_evidence_ownership_source_typed if is_string(_v_string_evidence_ownership_source)
 
 default _v_string_evidence_retrieval_current_revision := null
 
-_v_string_evidence_retrieval_current_revision := input.evidence.retrieval.current_revision
+_v_string_evidence_retrieval_current_revision := known.section.retrieval.current_revision
 
 _v_string_evidence_retrieval_current_revision_typed if is_string(_v_string_evidence_retrieval_current_revision)
 
 default _v_string_evidence_retrieval_document_id := null
 
-_v_string_evidence_retrieval_document_id := input.evidence.retrieval.document_id
+_v_string_evidence_retrieval_document_id := known.section.retrieval.document_id
 
 _v_string_evidence_retrieval_document_id_typed if is_string(_v_string_evidence_retrieval_document_id)
 
 default _v_string_evidence_retrieval_revision := null
 
-_v_string_evidence_retrieval_revision := input.evidence.retrieval.revision
+_v_string_evidence_retrieval_revision := known.section.retrieval.revision
 
 _v_string_evidence_retrieval_revision_typed if is_string(_v_string_evidence_retrieval_revision)
 

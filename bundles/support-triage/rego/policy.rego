@@ -233,3 +233,14 @@ findings contains finding.new("configured_deny", "deny", "cap_410", "capabilitie
 # custom:
 #   source: "policy.yaml#/policy/capabilities/run_shell"
 refused["run_shell"] := true
+
+# METADATA
+# title: "When evidence.verifier counts"
+# custom:
+#   source: "policy.yaml#/policy/evidence/verifier"
+evidence_controls["verifier"] := {
+	"max_age_ms": 300000,
+	"checked_by": null,
+	"signature_keys": {"ticket-quality-2026": "as8VEQmAlpUH8IGf0BmcTFOH5CJzejSIe7FdFQcoJ/A="},
+	"required_for": [],
+}

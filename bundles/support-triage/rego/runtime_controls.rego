@@ -42,7 +42,7 @@ sessions_controls["elicitation_policy"] := "non_sensitive_only"
 # title: "mcp.mcp_evidence_required"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/mcp/mcp_evidence_required"
-call_controls["mcp_evidence_required"] := false
+call_controls["mcp_evidence_required"] := true
 
 # METADATA
 # title: "mcp.mcp_discovery_source"
@@ -188,13 +188,21 @@ verifiers_controls["trusted_verifier_contracts"] := ["ticket-quality-verifier-v2
 # title: "verifiers.verifier_contract_required_for_high_risk"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/verifiers/verifier_contract_required_for_high_risk"
-call_controls["verifier_contract_required_for_high_risk"] := false
+call_controls["verifier_contract_required_for_high_risk"] := true
 
 # METADATA
 # title: "verifiers.on_untrusted_verifier_contract"
 # custom:
 #   source: "runtime-controls.yaml#/runtime_controls/verifiers/on_untrusted_verifier_contract"
 verifiers_controls["on_untrusted_verifier_contract"] := "require_approval"
+
+# METADATA
+# title: "verifiers.verifier_contracts"
+# custom:
+#   source: "runtime-controls.yaml#/runtime_controls/verifiers/verifier_contracts"
+verifiers_controls["verifier_contracts"] := {
+	"ticket-quality-verifier-v2": {"version": "2", "contract_digest": "sha256:bac322bae89a61908085506d38c160c53af80811ecd81f41ab1954639942b453", "key_id": "ticket-quality-2026"},
+}
 
 # METADATA
 # title: "sandbox.sandbox_profile_contract"

@@ -70,7 +70,11 @@ def lower_predicate(prefix: str, node: Node, operands: Mapping[str, Operand]) ->
 def operand_rules(operands: Mapping[str, Operand]) -> Iterator[Item]:
     """The value and the type rule of each operand, by rule name, which predicates of one bundle share."""
     for rule, operand in sorted({o.rule: o for o in operands.values()}.items()):
-        yield OperandRule(rule, operand.base, operand.path)
+        if operand.path[0] == "evidence" and operand.base == "input":
+            # Not as it is stated: evidence that does not count is unknown.
+            yield OperandRule(rule, "evidence", operand.path[1:])
+        else:
+            yield OperandRule(rule, operand.base, operand.path)
         checks: tuple[Condition, ...] = (Is(_TYPE_CHECK[operand.kind], rule),)
         if operand.kind is Kind.LIST:
             checks = (*checks, AllStrings(rule))

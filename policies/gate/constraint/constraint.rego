@@ -5,6 +5,7 @@
 #   It lets a call pass only when it provably does not concern it, has run out, or is provably false of it
 package gate.constraint
 
+import data.gate.evidence.known
 import data.gate.finding
 import data.gate.router
 
@@ -218,7 +219,16 @@ _right(l) := l.value if count(object.keys(l) & {"other"}) == 0
 
 _right(l) := _value(l.other) if count(object.keys(l) & {"other"}) == 1
 
-_value(side) := object.get(input, side.path, null) if side.base == "input"
+_value(side) := object.get(input, side.path, null) if {
+	side.base == "input"
+	side.path[0] != "evidence"
+}
+
+# Evidence that does not count is unknown, to a user's constraint as to any control.
+_value(side) := object.get({"evidence": known.section}, side.path, null) if {
+	side.base == "input"
+	side.path[0] == "evidence"
+}
 
 _value(side) := object.get(router.capability, side.path, null) if side.base == "catalog"
 

@@ -197,6 +197,25 @@ test_catalog if {
 	_codes(_predicate([[object.union(literal, {"value": "low"})]])) == set()
 }
 
+# Evidence counts for the user's constraint as it counts for a control: stale, it is not provably of another owner.
+test_evidence_that_does_not_count if {
+	side := {"base": "input", "path": ["evidence", "ownership", "owner"], "kind": "string"}
+	owned := {"owner": "mira", "checked_by": "svc-incident-registry", "checked_at_ms": 45000}
+	doc := fixture.put(_predicate([[object.union(side, {"op": "==", "value": "noor"})]]), "/evidence/ownership", owned)
+	contract := {"ownership": {"max_age_ms": 10000, "checked_by": null, "signature_keys": null, "required_for": []}}
+	bundles := fixture.put(fixture.bundles, "/triage/evidence_controls", contract)
+	[_codes_in(doc, bundles), _codes_in(fixture.put(doc, "/now_ms", 55001), bundles)] == [
+		set(),
+		{"user_constraint_violated"},
+	]
+}
+
+_codes_in(doc, bundles) := {f.code |
+	some f in constraint.findings with input as doc
+		with data.gate.agents.bundle_of as fixture.bundle_of
+		with data.gate.bundles as bundles
+}
+
 # Kleene: false as soon as one literal of every alternative is.
 test_alternatives if {
 	no := object.union(_queue, {"op": "==", "value": "billing"})

@@ -1,12 +1,13 @@
 # METADATA
-# title: What evidence counts
+# title: Evidence that does not count
 # description: >-
-#   a section that the bundle has a contract for counts only while it is young enough, was checked by whom the bundle
-#   trusts and is signed where that is asked. Any other is unknown, and nothing is decided in anybody's favour on it:
-#   it is a refusal of its own, so that no guard and no predicate can take what it says for a fact
+#   what a section says that is not dated, too old, from the future, checked by nobody trusted or unsigned is unknown.
+#   A control that reads it treats it so (`gate.evidence.known`). Here a call is refused that cannot do without it:
+#   where the bundle requires the section, and where a guard of the gate reads it
 package gate.evidence
 
 import data.gate.capability
+import data.gate.evidence.known
 import data.gate.finding
 import data.gate.router
 
@@ -38,15 +39,23 @@ findings contains finding.new("evidence_unsigned", "deny", "gate.evidence", "evi
 	not _all_signed
 }
 
-_all_dated if count(_contracted - _dated) == 0
+_all_dated if count(_needed & _doubts.evidence_undated) == 0
 
-_all_past if count(_dated - _past) == 0
+_all_past if count(_needed & _doubts.evidence_future_dated) == 0
 
-_all_fresh if count(_past - _fresh) == 0
+_all_fresh if count(_needed & _doubts.evidence_stale) == 0
 
-_all_trusted if count(_contracted - _trusted) == 0
+_all_trusted if count(_needed & _doubts.evidence_checker_untrusted) == 0
 
-_all_signed if count(_contracted - _signed) == 0
+_all_signed if count(_needed & _doubts.evidence_unsigned) == 0
+
+# Sections that guards of the gate read as they are stated; of any other only controls of a bundle read something.
+_of_guards := {
+	"approval_route", "authorization", "catalog_cache", "classifier", "compound_authorization", "credential_binding", "destination", "handoff",
+	"mcp", "oauth_scope", "sandbox", "session", "verifier", "worker_review",
+}
+
+_needed := _of_guards | _required
 
 # METADATA
 # title: Which section does not count, and why, for people
@@ -58,63 +67,17 @@ _doubted contains [concat("", ["policy.yaml#/policy/evidence/", section]), code]
 }
 
 _doubts := {
-	"evidence_undated": _contracted - _dated,
-	"evidence_future_dated": _dated - _past,
-	"evidence_stale": _past - _fresh,
-	"evidence_checker_untrusted": _contracted - _trusted,
-	"evidence_unsigned": _contracted - _signed,
+	"evidence_undated": known.contracted - known.dated,
+	"evidence_future_dated": known.dated - known.past,
+	"evidence_stale": known.past - known.fresh,
+	"evidence_checker_untrusted": known.contracted - known.trusted,
+	"evidence_unsigned": known.contracted - known.signed,
 }
 
-_accepted := (_fresh & _trusted) & _signed
-
-_required_known if count(_required - _accepted) == 0
+_required_known if count(_required - known.accepted) == 0
 
 _required contains section if {
+	capability.calling
 	some section, contract in router.evidence_controls
 	router.capability_name in contract.required_for
-}
-
-# Sections that are stated and that the bundle has a contract for.
-_contracted contains section if {
-	some section, _ in router.evidence_controls
-	input.evidence[section] != null
-}
-
-_dated contains section if {
-	some section in _contracted
-	is_number(input.now_ms)
-	is_number(input.evidence[section].checked_at_ms)
-}
-
-_past contains section if {
-	some section in _dated
-	input.evidence[section].checked_at_ms <= input.now_ms
-}
-
-_fresh contains section if {
-	some section in _past
-	limit := router.evidence_controls[section].max_age_ms
-	is_number(limit)
-	input.now_ms - input.evidence[section].checked_at_ms <= limit
-}
-
-_trusted contains section if {
-	some section in _contracted
-	is_null(router.evidence_controls[section].checked_by)
-}
-
-_trusted contains section if {
-	some section in _contracted
-	input.evidence[section].checked_by in router.evidence_controls[section].checked_by
-}
-
-_signed contains section if {
-	some section in _contracted
-	is_null(router.evidence_controls[section].signature_keys)
-}
-
-_signed contains section if {
-	some section in _contracted
-	some key_id, _ in router.evidence_controls[section].signature_keys
-	input.evidence[section].signed_by == key_id
 }

@@ -97,7 +97,7 @@ test_deny_age if {[at, codes] |
 	[99999, {"required_evidence_unknown", "evidence_future_dated"}],
 }
 
-# What does not count is refused wherever it is stated, required or not, called or not.
+# What a guard reads and does not count is refused wherever it is stated, required or not, called or not.
 test_deny_stated_for_another if {[operation, codes] |
 	some operation in ["call_tool", "list_tools", "emit"]
 	doc := json.patch(fixture.reading, [
@@ -106,6 +106,30 @@ test_deny_stated_for_another if {[operation, codes] |
 	])
 	codes := _codes(doc, _bundles)
 } == {[operation, {"evidence_stale"}] | some operation in ["call_tool", "list_tools", "emit"]}
+
+# What only controls read is unknown to them and refuses nothing of itself; people are told all the same.
+test_none_section_of_controls if {at |
+	some at in [39999, 50001, null]
+	doc := fixture.put(_owned, "/evidence/ownership/checked_at_ms", at)
+	_codes(doc, _ownership([])) == set()
+	count(_advice(doc, _ownership([]))) == 1
+} == {39999, 50001, null}
+
+test_deny_section_of_controls_required if {[at, codes] |
+	some at in [39999, 50001, null]
+	codes := _codes(fixture.put(_owned, "/evidence/ownership/checked_at_ms", at), _ownership(["create_ticket"]))
+} == {
+	[39999, {"required_evidence_unknown", "evidence_stale"}],
+	[50001, {"required_evidence_unknown", "evidence_future_dated"}],
+	[null, {"required_evidence_unknown", "evidence_undated"}],
+}
+
+_owned := fixture.put(fixture.ticket, "/evidence/ownership", _section)
+
+_ownership(required_for) := fixture.put(fixture.bundles, "/triage/evidence_controls", {"ownership": object.union(
+	_contract,
+	{"required_for": required_for},
+)})
 
 # A contract that lost a field asks for what nothing can give.
 test_deny_contract_broken if _misses_of_contract == set()
