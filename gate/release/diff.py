@@ -186,7 +186,8 @@ def _material(
         for case in side.cases
         if value_at(case.document, ("agent", "agent_id")) == agent or agent == next(iter(side.agents), None)
     }
-    yield Material(agent=agent, sides=sides, changed=changed, cases=list(cases.values())).inputs()
+    modules = {**old.modules, **new.modules}
+    yield Material(agent=agent, sides=sides, changed=changed, cases=list(cases.values()), modules=modules).inputs()
 
 
 def _distinct(sources: Iterable[Iterable[Candidate]], limit: int) -> list[Candidate]:

@@ -138,15 +138,17 @@ def call(agent: str, facts: Mapping[str, Any], capability: str) -> Candidate:
     return Candidate(origin="generated", name=f"call {capability}", base=document)
 
 
-def operations(agent: str, facts: Mapping[str, Any]) -> Iterator[Candidate]:
-    """Every operation that is no call, in order as far as any bundle can want it."""
+def operations(agent: str, facts: Mapping[str, Any], memory_kind: str | None = None) -> Iterator[Candidate]:
+    """Every operation that is no call, in order as far as any bundle can want it; a memory is of `memory_kind`."""
     first = next(iter(facts["capabilities"]), None)
     for checkpoint, names in CHECKPOINTS.items():
         for operation in names:
             if operation == "call_tool":
                 continue
             document = _document(agent, facts, checkpoint, operation, first)
-            document["request"] = {"text": "harmless text", "memory_kind": None}
+            document["request"] = {"text": "harmless text"}
+            if operation == "memory_write":
+                document["request"]["memory_kind"] = memory_kind
             if operation in {"resume_tool", "elicit", "progress"}:
                 document["request"] |= {"capability": first, "arguments": {}}
             yield Candidate(origin="generated", name=operation, base=document)

@@ -6,7 +6,6 @@ Pure, and the same every time. What changed between the two comes first, so that
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,14 +14,13 @@ from gate.documents import Case, schema
 from gate.release.diff_base import approval, call, operations, transitions, vote
 from gate.release.diff_documents import ABSENT, Candidate, Patch, Path, leaves, value_at
 from gate.release.diff_probe import OTHER, Probe, probes, settled
+from gate.release.diff_values import FIXED, UNTOUCHED, Edit, data_of, edits, numbers, placed, readers, shape, texts
 from gate.release.rego_text import RegoText, Rule
 
 UNKNOWN = "capability_nobody_has"
-_FIXED = frozenset({("schema_version",), ("request_id",), ("checkpoint",), ("operation",)})
 _MOST_BASES = 3
 _MOST_CONSTANTS = 40
-# A rule that governs the agent is asked through the host's agent id; another one is another bundle.
-_UNTOUCHED = frozenset({("agent", "agent_id"), ("trace", "trace_id")})
+_HELPER = "_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,19 +43,27 @@ class Material:
     """Rules of either side that the other does not have."""
     cases: Sequence[Case]
     """Golden cases of both sides about this agent."""
+    modules: Mapping[str, str] = field(default_factory=dict)
+    """Rego text by path, whose core policies tell which field a word is for."""
     sound: frozenset[str] = frozenset()
     """Ids of the golden cases that expect an allow."""
     _probes: list[Probe] = field(default_factory=list)
+    _edits: list[Edit] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.sound = frozenset(case.id for case in self.cases if case.expect_verdict == "allow")
+        self._edits = edits(self.changed)
         self._probes = [probe for side in self.sides for probe in probes(side.text)]
 
     def inputs(self) -> Iterator[Candidate]:
         """Every input worth asking about, the most telling first; without end in sight, so cut it off."""
         golden = [_golden(case) for case in self.cases]
         calls = [c for side in self.sides for c in self._calls(side)]
-        others = [c for side in self.sides[-1:] for c in operations(self.agent, side.facts)]
+        others = [
+            c
+            for side in self.sides[-1:]
+            for c in operations(self.agent, side.facts, next(iter(_strings(side.text, "memory_kinds")), None))
+        ]
         others += [c for side in self.sides for c in transitions(self.agent, side.facts)]
         bases = [*calls, *(c for c in golden if c.name in self.sound), *others]
         yield from itertools.chain(golden, calls, others, self._bare(calls))
@@ -103,12 +109,15 @@ class Material:
                 yield base.with_patches([*base.patches, Patch(("request", "capability"), value)])
 
     def _touched(self) -> frozenset[str]:
-        """Capabilities and operations that a changed rule is bound to; empty when it may be any."""
+        """Capabilities and operations that a changed rule is about; empty when it may be any."""
         found: set[str] = set()
+        for edit in self._edits:
+            if not edit.key:
+                return frozenset()
+            found.add(edit.key)
         for rule in self.changed:
-            bound = {rule.bound.get("request.capability"), rule.bound.get("operation")} - {None}
-            key = rule.name.partition('["')[2].rstrip('"]')
-            found |= {str(b) for b in bound} or ({key} if key else set())
+            if not rule.name.startswith(_HELPER):  # whoever uses it is asked about through its probe
+                found |= {name for at in ("request.capability", "operation") if (name := rule.bound.get(at))}
         return frozenset(found)
 
     def _users(self) -> set[str]:
@@ -204,14 +213,22 @@ class Material:
                     yield base.with_patches([*base.patches, Patch((*at, name), value)])
 
     def _constants(self, bases: Sequence[Candidate]) -> Iterator[Candidate]:
-        """Every constant that only one side has, wherever a document has a field of its type."""
-        texts = sorted({value for rule in self.changed for value in _constants_of(rule) if isinstance(value, str)})
-        numbers = sorted({v for rule in self.changed for v in _constants_of(rule) if not isinstance(v, (str, bool))})
-        values: list[Any] = [*texts[:_MOST_CONSTANTS], OTHER]
-        values += [n + d for n in numbers[:_MOST_CONSTANTS] for d in (0, 1, -1)]
-        if not self.changed:
+        """Every word and number that only one side has, wherever a document could hold it."""
+        if not self._edits:
             return
-        yield from _in_turn([_placed(base, values) for base in bases])
+        words, counts = texts(self._edits)[:_MOST_CONSTANTS], numbers(self._edits)[:_MOST_CONSTANTS]
+        within = readers(self.modules, self._edits)
+        # One document of a shape tells what a hundred would, and one of an operation what a field it lacks would do.
+        plain, near, every = (_alone(bases, fields) for fields in (frozenset[Path](), within, None))
+        yield from _in_turn([placed(base, words, counts, within=within) for base in plain])
+        yield from _in_turn([placed(base, words, counts, within=within) for base in near])
+        yield from _in_turn([placed(base, words, counts) for base in plain])
+        yield from _in_turn([placed(base, [*words, OTHER], counts) for base in every])
+
+
+def _alone(bases: Sequence[Candidate], fields: frozenset[Path] | None) -> list[Candidate]:
+    """The first document of every shape, as far as `fields` tell."""
+    return list({shape(base, fields): base for base in reversed(bases)}.values())[::-1]
 
 
 _EFFECTS = (
@@ -221,6 +238,14 @@ _EFFECTS = (
 _PATTERNS = (
     *("prompt_chaining", "routing", "parallelization", "orchestrator_workers", "evaluator_optimizer", "handoff"),
     *("autonomous", None, 7),
+)
+
+
+_ABOUT: tuple[Path, ...] = (
+    ("operation",),
+    ("request", "capability"),
+    ("state", "approval", "capability"),
+    ("state", "side_effect", "capability"),
 )
 
 
@@ -241,7 +266,7 @@ def _split(bases: Sequence[Candidate], touched: frozenset[str]) -> tuple[list[Ca
     """The documents that a change is about, and the others; all of them first when it may be about any."""
     if not touched:
         return list(bases), []
-    about = [{str(value_at(b.base, ("request", "capability"))), str(value_at(b.base, ("operation",)))} for b in bases]
+    about = [{str(value_at(base.base, path)) for path in _ABOUT} for base in bases]
     first = [base for base, names in zip(bases, about, strict=True) if names & touched]
     if not first:  # what changed is no capability or operation, such as a reviewer
         return list(bases), []
@@ -265,47 +290,17 @@ def _bound(probe: Probe, bases: Sequence[Candidate]) -> list[Candidate]:
 def _broken(base: Candidate) -> Iterator[Candidate]:
     """Each field of a document absent, null and of another type."""
     for path, value in leaves(base.base):
-        if path and path not in _FIXED and path not in _UNTOUCHED:
+        if path and path not in FIXED and path not in UNTOUCHED:
             wrong = 7 if isinstance(value, (str, Mapping)) else "7"
             for broken in (ABSENT, None, wrong):
                 yield base.with_patches([*base.patches, Patch(path, broken)])
 
 
-def _placed(base: Candidate, values: Sequence[Any]) -> Iterator[Candidate]:
-    for path, present in leaves(base.base):
-        if not path or path in _FIXED or path in _UNTOUCHED or isinstance(present, bool):
-            continue
-        number = isinstance(present, int)
-        for value in values:
-            if isinstance(value, str) is not number and value != present:
-                yield base.with_patches([*base.patches, Patch(path, value)])
-
-
-def _constants_of(rule: Rule) -> Iterator[Any]:
-    if rule.name in {"findings", "demands"}:
-        return
-    body = rule.text.partition(":=")[2].strip()
-    try:
-        pending = [json.loads(body.replace(",\n}", "\n}"))]
-    except ValueError:
-        return
-    while pending:
-        value = pending.pop()
-        if isinstance(value, dict):
-            pending += [*value.keys(), *value.values()]
-        elif isinstance(value, list):
-            pending += value
-        elif value is not None and not (isinstance(value, str) and (value.startswith("sha256:") or len(value) > 200)):
-            yield value
-
-
 def _strings(text: RegoText, name: str) -> list[str]:
     for rule in text.rules:
         if rule.name == "bundle":
-            try:
-                found = json.loads(rule.text.partition(":=")[2].replace(",\n}", "\n}")).get(name, [])
-            except ValueError:
-                return []
+            stated = data_of(rule)
+            found = stated[0].get(name, []) if stated is not None and isinstance(stated[0], Mapping) else []
             return [item for item in found if isinstance(item, str)]
     return []
 
