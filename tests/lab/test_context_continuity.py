@@ -523,6 +523,13 @@ def test_trajectory_that_is_not_there_or_a_folder_is_unreadable(tmp_path: Path) 
         assert caught.value.code == "trajectory_unreadable"
 
 
+def test_trajectory_over_the_size_limit_is_not_read(
+    lines: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gate.lab.longtask.trajectory._MAX_BYTES", 1000)
+    assert _code(tmp_path, "\n".join(lines)) == "trajectory_unreadable"
+
+
 def test_trajectory_without_a_required_statement_cannot_be_measured(own: Trajectory) -> None:
     events = tuple(
         dataclasses.replace(event, carry_items=tuple(i for i in event.carry_items if i.key != "public-signature"))
