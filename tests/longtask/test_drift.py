@@ -384,17 +384,22 @@ def test_constraint_of_the_parent_that_is_gone_is_a_negative_constraint_missing(
 LINEAGES: list[tuple[str, dict[str, Any], bool]] = [
     ("items_digest_mismatch", {"items_digest": "sha256:" + "0" * 64}, False),
     ("direct_source_unknown", {"direct_source": "summary"}, False),
-    ("parent_not_named", {"direct_source": "artifact"}, False),
-    ("parent_not_found", {"parent_artifact_id": "cmp-lost"}, False),
-    ("parent_not_found", {"parent_digest": "sha256:" + "0" * 64}, False),
+    ("parent_not_found", {"direct_source": "artifact"}, False),
+    ("parent_not_found", {"direct_source": "migration"}, False),
+    ("parent_not_read", {"parent_artifact_id": "cmp-lost"}, False),
+    ("parent_not_read", {"parent_digest": "sha256:" + "0" * 64}, False),
     ("generation_not_next", {"generation": 2}, False),
+    ("generation_not_next", {"generation": 0}, False),
     ("generator_unnamed", {"generator": " "}, False),
     ("generator_unnamed", {"generator_version": ""}, False),
+    ("direct_source_unknown", {"direct_source": ""}, True),
     ("parent_mismatch", {"parent_artifact_id": "cmp-other"}, True),
+    ("parent_mismatch", {"parent_artifact_id": None}, True),
     ("parent_digest_mismatch", {"parent_digest": None}, True),
     ("generation_not_next", {"generation": 1}, True),
     ("generation_not_next", {"generation": 3}, True),
-    ("generation_not_next", {"direct_source": "event_log"}, True),
+    ("generation_not_next", {"direct_source": "migration"}, True),
+    ("parent_not_read", {"direct_source": "event_log", "generation": 1}, True),
 ]
 
 
@@ -407,15 +412,21 @@ def test_lineage_that_says_something_else_is_told(code: str, changes: dict[str, 
 
 
 def test_generation_of_the_log_is_the_first_again_whatever_came_before() -> None:
-    parent = generation(artifact())
-    again = child_of(parent, artifact(), direct_source="event_log", generation=1)
-    assert lineage_drifts(again, parent) == ()
+    parent = child_of(generation(artifact()), artifact())
+    assert parent.lineage.generation == 2
+    assert lineage_drifts(generation(artifact()), parent) == ()
 
 
-def test_id_of_the_parent_used_again_is_told() -> None:
+def test_migration_is_of_its_parent_s_generation() -> None:
     parent = generation(artifact())
-    same = Generation(artifact=artifact(), lineage=child_of(parent, artifact()).lineage)
-    assert "artifact_id_reused" in {drift.code for drift in lineage_drifts(same, parent)}
+    assert lineage_drifts(child_of(parent, artifact(), direct_source="migration", generation=1), parent) == ()
+
+
+def test_id_used_again_for_other_content_is_told() -> None:
+    parent = generation(artifact())
+    other = generation(dataclasses.replace(artifact(), decisions=()))
+    assert {drift.code for drift in lineage_drifts(other, parent)} == {"artifact_id_reused"}
+    assert lineage_drifts(generation(artifact()), parent) == ()
 
 
 def test_regeneration_from_the_log_gives_the_same_bytes() -> None:
