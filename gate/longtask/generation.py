@@ -83,7 +83,7 @@ def inspect(
 ) -> GenerationFacts:
     """The facts about a generation. `events`: those up to the artifact's cursor, as the log has them now.
 
-    `parent`: the generation before it, whether it was made of that or of the log again. Without it, an artifact that was
+    `parent`: the generation before it, whether this one was made of it or of the log. Without it, an artifact that was
     made of one is not sound.
     """
     artifact = generation.artifact
