@@ -7,7 +7,7 @@ before the fifth is committed. A crash between any two leaves the pair that was 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -17,7 +17,6 @@ from gate.errors import GateError
 from gate.evidence import Run
 from gate.longtask import drift, facts
 from gate.longtask.artifact import (
-    GROUPS,
     SCHEMA_VERSION,
     CompactionArtifact,
     CompactionSeed,
@@ -25,13 +24,14 @@ from gate.longtask.artifact import (
     RunCheckpoint,
     items_digest,
 )
-from gate.longtask.canonical_form import digest, serialized_bytes
+from gate.longtask.assembly import artifact_row, carried_forward, checkpoint_row, places, sources_of
+from gate.longtask.canonical_form import serialized_bytes
 from gate.longtask.completion import VerificationReceipt, Verified, verify
-from gate.longtask.events import EventRecord, EvidenceLocator, refuse
+from gate.longtask.events import EventRecord, EvidenceLocator, LongTaskError, refuse
 from gate.longtask.log import TaskLog
 from gate.longtask.resolvers import Resolver, resolve
 from gate.longtask.stored import artifact_from, body_of, named
-from gate.longtask.strategies import Strategy, Structured, latest_items, locators, workspace_of
+from gate.longtask.strategies import Strategy, Structured
 from gate.longtask.triggers import Trigger
 from gate.records import (
     CommittedPair,
@@ -40,7 +40,6 @@ from gate.records import (
     Store,
     TaskArtifact,
     TaskCheckpoint,
-    TaskLocator,
 )
 
 MAIN = "main"
@@ -161,7 +160,7 @@ class Coordinator:
         pair = self.store.committed_pair(tenant, run.run_id)
         cursor = self.log.cursor(tenant, run.run_id)
         self.told(1)
-        parent = _parent(pair)
+        parent = _parent(pair, needed=not request.from_log)
         first = 1 if request.from_log or parent is None else parent[0].source_event_range[1] + 1
         events = self.log.read(tenant, run.run_id, first=first, last=cursor)
         # Before the boundary opens: a compactor that is slow or fails holds up nobody, and what is appended meanwhile
@@ -185,7 +184,7 @@ class Coordinator:
         section = self._section(request, artifact, lineage, row, checkpoint, events, parent, found)
         decision = self.gate.decide_meaning(boundary, section).enforce()
         self.told(3)
-        self.store.persist_artifact(row, _places(artifact, found), envelope_id=boundary.envelope_id)
+        self.store.persist_artifact(row, places(artifact, found), envelope_id=boundary.envelope_id)
         self.told(4)
         self.gate.commit_meaning(
             boundary, decision, checkpoint_row(tenant, checkpoint, row, envelope_id=boundary.envelope_id), text
@@ -317,108 +316,19 @@ class Coordinator:
         )
 
 
-def carried_forward(
-    parent: CompactionArtifact, events: Sequence[EventRecord], seed: CompactionSeed
-) -> CompactionArtifact:
-    """The next generation: the parent's items under what the events since say; costs what the range costs.
+def _parent(pair: CommittedPair | None, *, needed: bool) -> tuple[CompactionArtifact, TaskArtifact] | None:
+    """The committed artifact; Rego sees its status and digest.
 
-    Raises `LongTaskError`: `compaction_requires_events`, `missing_required_carry_items`.
+    One that cannot be read is nothing to go on from (`needed`), and nothing to compare a replay of the log with.
     """
-    if not events:
-        raise refuse("compaction_requires_events")
-    latest = {item.key: item for item in parent.items} | latest_items(events)
-    if not seed.required_keys <= latest.keys() or seed.goal_key not in latest:
-        raise refuse("missing_required_carry_items")
-    groups = {
-        name: tuple(latest[key] for key in sorted(keys) if key in latest)
-        for name, keys in zip(GROUPS, seed.categories, strict=True)
-    }
-    source = digest(tuple(events))
-    workspace = workspace_of(events, parent.workspace_digest)
-    kept = tuple(one for one in parent.evidence_locators if one.kind != "payload_ref")
-    return CompactionArtifact(
-        artifact_id="made",
-        run_id=parent.run_id,
-        source_event_range=(events[0].sequence, events[-1].sequence),
-        goal=latest[seed.goal_key],
-        **groups,  # type: ignore[arg-type]  # the keys are exactly the groups
-        evidence_locators=(*locators(events, workspace=workspace), *kept),
-        next_intent=latest[parent.next_intent.key],
-        created_at=parent.created_at,
-        source_digest=source,
-        workspace_digest=workspace,
-    )
-
-
-def artifact_row(
-    tenant: str, artifact: CompactionArtifact, lineage: Lineage, text: str, *, namespace: str
-) -> TaskArtifact:
-    """The artifact as it is stored."""
-    return TaskArtifact(
-        tenant_id=tenant,
-        artifact_id=artifact.artifact_id,
-        run_id=artifact.run_id,
-        namespace=namespace,
-        first_sequence=artifact.source_event_range[0],
-        last_sequence=artifact.source_event_range[1],
-        schema_version=artifact.schema_version,
-        digest=canonical.digest_bytes(text.encode("utf-8")),
-        source_digest=artifact.source_digest,
-        workspace_digest=artifact.workspace_digest,
-        generation=lineage.generation,
-        direct_source=lineage.direct_source,
-        generator=lineage.generator,
-        generator_version=lineage.generator_version,
-        body=text,
-        parent_artifact_id=lineage.parent_artifact_id,
-        parent_digest=lineage.parent_digest,
-    )
-
-
-def checkpoint_row(
-    tenant: str, checkpoint: RunCheckpoint, artifact: TaskArtifact, *, envelope_id: str | None
-) -> TaskCheckpoint:
-    """The checkpoint as it is stored: it names the artifact's digest for good."""
-    text = body_of(checkpoint)
-    return TaskCheckpoint(
-        tenant_id=tenant,
-        run_id=checkpoint.run_id,
-        checkpoint_id=checkpoint.checkpoint_id,
-        artifact_id=checkpoint.artifact_id,
-        artifact_digest=artifact.digest,
-        digest=canonical.digest_bytes(text.encode("utf-8")),
-        workspace_digest=checkpoint.workspace_digest,
-        namespace=artifact.namespace,
-        event_cursor=checkpoint.event_cursor,
-        body=text,
-        envelope_id=envelope_id,
-    )
-
-
-def sources_of(artifact: CompactionArtifact) -> set[str]:
-    """Every event that an item of the artifact names."""
-    return {source for item in artifact.items for source in item.source_event_ids}
-
-
-def _parent(pair: CommittedPair | None) -> tuple[CompactionArtifact, TaskArtifact] | None:
-    """The committed artifact, when it can be read; Rego sees its status and digest."""
     if pair is None or pair.artifact is None or pair.artifact.body is None:
         return None
-    return artifact_from(pair.artifact.body), pair.artifact
-
-
-def _places(artifact: CompactionArtifact, found: Mapping[str, LocatorResult]) -> Iterable[TaskLocator]:
-    return [
-        TaskLocator(
-            locator_id=one.locator_id,
-            kind=one.kind,
-            ref=one.ref,
-            content_digest=one.content_digest,
-            workspace_digest=one.workspace_digest,
-            result=found.get(one.locator_id, LocatorResult.UNRESOLVED),
-        )
-        for one in artifact.evidence_locators
-    ]
+    try:
+        return artifact_from(pair.artifact.body), pair.artifact
+    except LongTaskError:
+        if needed:
+            raise
+        return None
 
 
 def _code(error: GateError) -> str:

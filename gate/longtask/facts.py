@@ -61,15 +61,21 @@ def artifact_facts(
 
 
 def raw_facts(data: Mapping[str, Any], row: TaskArtifact, *, digest_now: str) -> dict[str, Any]:
-    """An artifact of a schema that cannot be read: what its envelope says, and no items."""
-    first, last = (data.get("source_event_range") or [None, None])[:2]
+    """An artifact that cannot be read: what its row says it is, what its text says beside that, and no items."""
+    first: int | None = None
+    last: int | None = None
+    match data.get("source_event_range"):
+        case [int(low), int(high)]:
+            first, last = low, high
     names = ("run_id", "artifact_id", "schema_version", "source_digest", "workspace_digest")
-    return {name: data.get(name) if isinstance(data.get(name), str) else None for name in names} | {
+    said = {name: data.get(name) if isinstance(data.get(name), str) else None for name in names}
+    return {
+        **(said if data else {"run_id": row.run_id, "artifact_id": row.artifact_id}),
         "digest": digest_now,
         "status": str(row.status),
         "namespace": row.namespace,
-        "first_sequence": first if type(first) is int else None,
-        "last_sequence": last if type(last) is int else None,
+        "first_sequence": first,
+        "last_sequence": last,
         "generation": row.generation,
         "direct_source": row.direct_source,
         "parent_artifact_id": row.parent_artifact_id,

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -11,9 +12,10 @@ from task_support import codes, committed
 
 from gate.decision import ActionBlocked
 from gate.errors import ConflictError, GateError, StoreError
+from gate.evidence import Run
 from gate.lab.longtask import stage
 from gate.lab.longtask.stage import Stage
-from gate.longtask.artifact import CompactionSeed
+from gate.longtask.artifact import CompactionArtifact, CompactionSeed
 from gate.longtask.completion import Outcome, VerificationReceipt
 from gate.longtask.events import CarryItem, EventRecord, LongTaskError
 from gate.longtask.log import TaskLog
@@ -54,32 +56,32 @@ def item(key: str, content: str, **changes: Any) -> CarryItem:
     return CarryItem(**{**fields, **changes})
 
 
-def late(run: stage.Run, *items: CarryItem, sequence: int = 25, **changes: Any) -> EventRecord:
+def late(run: Run, *items: CarryItem, sequence: int = 25, **changes: Any) -> EventRecord:
     fields: dict[str, Any] = {"event_type": EventType.TOOL_RESULT, "event_id": "evt-late", "sequence": sequence}
     return EventRecord(**{**fields, "run_id": run.run_id, "carry_items": items, **changes})
 
 
-class Edited(Structured):
+@dataclass(frozen=True)
+class Edited:
     """A strategy whose artifact is changed before it is proposed."""
 
-    def __init__(self, **changes: Any) -> None:
-        object.__setattr__(self, "strategy", "edited-v1")
-        object.__setattr__(self, "changes", changes)
+    changes: Mapping[str, Callable[[CompactionArtifact], Any]]
+    strategy: str = "edited-v1"
 
-    def prepare(self, events: Any, seed: CompactionSeed) -> StrategyOutput:
-        made = super().prepare(events, seed)
+    def prepare(self, events: Sequence[EventRecord], seed: CompactionSeed) -> StrategyOutput:
+        made = Structured().prepare(events, seed)
         assert made.artifact is not None
         changes = {name: change(made.artifact) for name, change in self.changes.items()}
         return replace(made, artifact=replace(made.artifact, **changes))
-
-    __slots__ = ("changes",)
 
 
 def test_commit_of_a_sound_range_makes_one_boundary_of_meaning_and_authority(task: Stage) -> None:
     done, run = committed(task)
     pair = task.store.committed_pair(task.tenant, run.run_id)
     boundary = task.store.boundary(task.tenant, done.envelope_id)
-    assert pair is not None and pair.artifact is not None and boundary is not None
+    assert pair is not None
+    assert pair.artifact is not None
+    assert boundary is not None
     assert (pair.checkpoint.checkpoint_id, pair.checkpoint.artifact_digest) == (
         done.checkpoint.checkpoint_id,
         done.artifact_digest,
@@ -90,7 +92,8 @@ def test_commit_of_a_sound_range_makes_one_boundary_of_meaning_and_authority(tas
     (entry,) = task.store.task_ledger(task.tenant, run.run_id)
     audit = json.loads(entry.audit)
     assert (entry.kind, entry.outcome, entry.operator) == ("compaction", "ok", "drill")
-    assert audit["event_range"] == [1, 24] and audit["artifact_id"] == done.artifact.artifact_id
+    assert audit["event_range"] == [1, 24]
+    assert audit["artifact_id"] == done.artifact.artifact_id
     assert audit["source_digest"] == done.artifact.source_digest
 
 
@@ -116,7 +119,8 @@ def test_crash_after_the_checkpoint_leaves_the_new_pair(task: Stage) -> None:
     with pytest.raises(Crash):
         task.coordinator(told=crash_after(5)).compact(run, stage.request(run))
     again = task.rehydrator().recover(run, stage.material())
-    assert again.checkpoint is not None and again.checkpoint.event_cursor == 24
+    assert again.checkpoint is not None
+    assert again.checkpoint.event_cursor == 24
 
 
 def test_the_same_range_again_gives_the_same_artifact(task: Stage) -> None:
@@ -178,12 +182,13 @@ def test_commit_of_a_changed_artifact_is_refused_and_stored_nowhere(
     run = task.start()
     task.append(run)
     with pytest.raises(ActionBlocked) as blocked:
-        task.coordinator(strategy=Edited(**changes)).compact(run, stage.request(run))
+        task.coordinator(strategy=Edited(changes)).compact(run, stage.request(run))
     assert found <= codes(blocked)
     assert task.store.committed_pair(task.tenant, run.run_id) is None
     assert task.store.orphans(task.tenant) == ()
     outcomes = [entry.outcome for entry in task.store.task_ledger(task.tenant, run.run_id)]
-    assert len(outcomes) == 1 and outcomes[0] in codes(blocked)
+    assert len(outcomes) == 1
+    assert outcomes[0] in codes(blocked)
 
 
 def test_commit_with_a_pending_call_counted_done_is_refused(task: Stage) -> None:
@@ -281,7 +286,8 @@ def test_event_out_of_order_is_refused_and_nothing_of_its_batch_is_kept(
     with pytest.raises(ConflictError) as refused:
         TaskLog(store=task.store).append(task.tenant, run.run_id, batch)
     last = task.store.last_task_event(task.tenant, run.run_id)
-    assert last is not None and (refused.value.code, last.sequence) == (code, 24)
+    assert last is not None
+    assert (refused.value.code, last.sequence) == (code, 24)
 
 
 _DAMAGE = {

@@ -38,7 +38,8 @@ def refused(found: Rehydrated) -> tuple[str, ...]:
 
 def test_rehydration_of_a_sound_pair_builds_the_packet_and_starts_the_next_epoch(task: Stage) -> None:
     found = resumed(task)
-    assert found.built is not None and found.run is not None
+    assert found.built is not None
+    assert found.run is not None
     assert (found.reason, found.run.epoch, found.built.packet.missing_requirements) == ("continuity_validated", 2, ())
     assert "public-signature" in found.built.packet.selected_item_ids
     assert found.lifecycle[-1].source_digest == found.built.packet.semantic_packet_digest
@@ -106,9 +107,9 @@ def test_changed_artifact_is_refused_by_the_first_step_that_sees_it(
 
 
 def test_lost_artifact_is_refused(task: Stage) -> None:
-    done, run = committed(task)
+    _, run = committed(task)
     sql(task, "UPDATE task_artifacts SET body = NULL")
-    assert "checkpoint_run_mismatch" in refused(task.rehydrator().rehydrate(run, done.envelope_id, stage.material()))
+    assert refused(task.rehydrator().recover(run, stage.material())) == ("checkpoint_artifact_mismatch",)
 
 
 def test_damaged_source_is_refused_as_unverifiable(task: Stage) -> None:
@@ -165,7 +166,8 @@ def test_working_set_is_held_to_its_own_limit_and_to_the_log(task: Stage) -> Non
 def test_secret_of_the_host_is_in_no_packet_and_in_no_trace(task: Stage) -> None:
     secret = item("token", "hunter2-secret", sensitivity=Sensitivity.SECRET, source_event_ids=("evt-024",))
     found = resumed(task, current_user_items=(secret,))
-    assert found.built is not None and found.run is not None
+    assert found.built is not None
+    assert found.run is not None
     assert "token" not in found.built.packet.selected_item_ids
     assert "hunter2-secret" not in repr((found.lifecycle, found.built, task.store.task_ledger(task.tenant)))
     assert canonical.digest_bytes(b"hunter2-secret") not in repr(found.lifecycle)
@@ -185,5 +187,6 @@ def test_another_tenants_host_learns_nothing(task: Stage) -> None:
         type(run.identity)(tenant_id="other", principal_id="operator", authorization_mode="user_delegated")
     )
     found = task.rehydrator().rehydrate(stranger, done.envelope_id, stage.material())
-    assert found.built is None and "tenant_mismatch" in found.decision.codes
+    assert found.built is None
+    assert "tenant_mismatch" in found.decision.codes
     assert done.artifact.artifact_id not in repr(found)
