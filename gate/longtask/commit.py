@@ -46,6 +46,22 @@ MAIN = "main"
 """Namespace of a run that is no fork."""
 
 
+class Migrated(Protocol):
+    """A migration that is to be committed."""
+
+    @property
+    def artifact(self) -> CompactionArtifact:
+        """In the schema of now, under its own id."""
+
+    @property
+    def parent_artifact_id(self) -> str:
+        """What it was made of."""
+
+    @property
+    def parent_digest(self) -> str:
+        """The digest that had."""
+
+
 class Envelope(Protocol):
     """The authority side of a boundary, open or sealed."""
 
@@ -115,6 +131,8 @@ class Request:
     """Made of the whole log again; otherwise of the committed artifact and the events since."""
     trigger: Trigger | None = None
     optional_locators: frozenset[str] = frozenset()
+    migrated: Migrated | None = None
+    """The committed artifact in the schema of now, in place of a new one; nothing may have been appended since."""
 
 
 def _silent(step: int) -> None:
@@ -165,7 +183,11 @@ class Coordinator:
         events = self.log.read(tenant, run.run_id, first=first, last=cursor)
         # Before the boundary opens: a compactor that is slow or fails holds up nobody, and what is appended meanwhile
         # is after the frozen cursor, and is merged when the context is rebuilt.
-        artifact, lineage = self._build(events, request, None if request.from_log else parent)
+        if request.migrated is None:
+            artifact, lineage = self._build(events, request, None if request.from_log else parent)
+            before = None if parent is None else facts.parent_facts(*parent)
+        else:
+            artifact, lineage, before = _taken_over(request.migrated, pair)
         text = body_of(artifact)
         self.told(2)
         boundary = self.gate.prepare_boundary(run, request.reason)
@@ -181,7 +203,7 @@ class Coordinator:
             artifact_id=artifact.artifact_id,
         )
         found = resolve(artifact.evidence_locators, self.resolvers, events=events)
-        section = self._section(request, artifact, lineage, row, checkpoint, events, parent, found)
+        section = self._section(request, artifact, lineage, row, checkpoint, events, parent, found) | {"parent": before}
         decision = self.gate.decide_meaning(boundary, section).enforce()
         self.told(3)
         self.store.persist_artifact(row, places(artifact, found), envelope_id=boundary.envelope_id)
@@ -257,7 +279,6 @@ class Coordinator:
             "workspace_digest": live,
             "seed": {"required_keys": sorted(request.seed.required_keys | {request.seed.goal_key})},
             "said": facts.said_facts(events, request.seed, None if parent is None else parent[0]),
-            "parent": None if parent is None else facts.parent_facts(*parent),
             "verifications": facts.verification_facts(verified),
             "user_updates": facts.updated_keys(event for event in events if event.sequence > since),
             "pending_calls": list(request.pending_calls),
@@ -329,6 +350,25 @@ def _parent(pair: CommittedPair | None, *, needed: bool) -> tuple[CompactionArti
         if needed:
             raise
         return None
+
+
+def _taken_over(
+    migrated: Migrated, pair: CommittedPair | None
+) -> tuple[CompactionArtifact, Lineage, dict[str, Any] | None]:
+    """A migrated artifact with the lineage it says, and the committed one as its row has it, for Rego to compare."""
+    row = None if pair is None else pair.artifact
+    lineage = Lineage(
+        generation=1 if row is None else row.generation,
+        parent_artifact_id=migrated.parent_artifact_id,
+        parent_digest=migrated.parent_digest,
+        direct_source="migration",
+        generator="migration",
+        generator_version=migrated.artifact.schema_version,
+        items_digest=items_digest(migrated.artifact),
+    )
+    # Its items are in a schema that nobody reads; those of the migrated one are held against the log itself.
+    before = None if row is None else facts.row_facts(row) | {"items": []}
+    return migrated.artifact, lineage, before
 
 
 def _code(error: GateError) -> str:

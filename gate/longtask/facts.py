@@ -14,7 +14,7 @@ from gate.longtask.canonical_form import content_digest, digest
 from gate.longtask.completion import Verified
 from gate.longtask.events import CarryItem, EventRecord, EvidenceLocator
 from gate.longtask.stored import grouped
-from gate.longtask.vocabulary import EventType, Sensitivity
+from gate.longtask.vocabulary import EventType
 from gate.records import LocatorResult, TaskArtifact
 
 
@@ -26,7 +26,7 @@ def item_facts(item: CarryItem, group: str | None, *, sourced: bool = True) -> d
         "kind": item.kind.value,
         "authority_rank": item.authority.rank,
         "trust_rank": item.trust.rank,
-        "secret": item.sensitivity is Sensitivity.SECRET,
+        "secret": item.secret,
         "required": item.required,
         "content_digest": content_digest(item.content),
         "sourced": sourced,
@@ -122,12 +122,16 @@ def source_facts(
 
 def parent_facts(artifact: CompactionArtifact, row: TaskArtifact) -> dict[str, Any]:
     """The artifact that was committed before."""
+    return {**row_facts(row), "items": [item_facts(item, group) for group, item in grouped(artifact).values()]}
+
+
+def row_facts(row: TaskArtifact) -> dict[str, Any]:
+    """The same without its items."""
     return {
         "artifact_id": row.artifact_id,
         "digest": row.digest,
         "status": str(row.status),
         "generation": row.generation,
-        "items": [item_facts(item, group) for group, item in grouped(artifact).values()],
     }
 
 

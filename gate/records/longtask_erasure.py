@@ -78,6 +78,9 @@ def erase(tx: Connection, tenant_id: str, session_id: str) -> DeletionReceipt:
         raise checks.conflict("session_not_frozen", "the session is not frozen", "freeze it first")
     if found.status == "erased":
         return found
+    if tx.dialect.name == "sqlite":
+        # Else the bytes stay in the file's free space until it is used again.
+        tx.exec_driver_sql("PRAGMA secure_delete = ON")
     run_ids = _runs_of(tx, tenant_id, session_id)
     locked = runs.all_locked(tx, tenant_id, run_ids)
     counts = {name: _blank(tx, table, tenant_id, run_ids, values) for name, table, values in _ERASED}

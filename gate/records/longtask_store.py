@@ -127,7 +127,6 @@ class LongTaskStore:
             run = runs.locked(tx, new.tenant_id, new.run_id)
             if run.row["boundary_id"] != envelope_id:
                 raise checks.conflict("boundary_changed", "the boundary was resumed or replaced by somebody else")
-            written = longtask_rows.commit_checkpoint(tx, run, new)
             sealed, event = boundaries.seal(
                 tx,
                 new.tenant_id,
@@ -137,6 +136,8 @@ class LongTaskStore:
                 summary_sha256=summary_sha256,
                 sealed_with=sealed_with,
             )
+            # The seal moved the chain's head, so the run is read again under the lock that it has already.
+            written = longtask_rows.commit_checkpoint(tx, runs.locked(tx, new.tenant_id, new.run_id), new)
             return written, sealed, event
 
         return self._database.writing(commit)
@@ -242,7 +243,9 @@ class LongTaskStore:
         Raises `ConflictError`: `session_not_frozen`, `session_unknown`.
         """
         tenant_id, session_id = checks.name("tenant_id", tenant_id), checks.name("session_id", session_id)
-        return self._database.writing(lambda tx: longtask_erasure.erase(tx, tenant_id, session_id))
+        receipt = self._database.writing(lambda tx: longtask_erasure.erase(tx, tenant_id, session_id))
+        self._database.flush_erased()
+        return receipt
 
     def deletion_receipt(self, tenant_id: str, session_id: str) -> DeletionReceipt | None:
         """The receipt, or None for a session nobody asked to forget."""
