@@ -20,9 +20,11 @@ from gate.cli.compile import compile_command
 from gate.cli.demo import demo
 from gate.cli.diff import diff
 from gate.cli.docs import docs
+from gate.cli.drill import drill
 from gate.cli.effects import effects
 from gate.cli.eval import evaluate
 from gate.cli.explain import explain
+from gate.cli.forget import forget
 from gate.cli.init import init
 from gate.cli.inspect_continuity import inspect_continuity
 from gate.cli.keys import keys
@@ -33,6 +35,7 @@ from gate.cli.releases import releases
 from gate.cli.serve import serve
 from gate.cli.status import status
 from gate.cli.store import store
+from gate.cli.taint import taint
 from gate.cli.test import test
 from gate.cli.trace import trace
 from gate.cli.validate import validate
@@ -63,6 +66,9 @@ COMMANDS: tuple[click.Command, ...] = (
     effects,
     inspect_continuity,
     store,
+    forget,
+    taint,
+    drill,
     demo,
     lab,
     bench,

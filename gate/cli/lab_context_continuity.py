@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from pathlib import Path
 
 import click
@@ -14,21 +15,35 @@ from gate.lab.longtask import figure
 from gate.lab.longtask.beside import measure
 from gate.lab.longtask.run import run
 from gate.lab.longtask.trajectory import load
+from gate.longtask.compactor import DEADLINE_MS, CommandCompactor
 
 
 @click.command("context-continuity")
 @option("--events", type=PATH, envvar="GATE_EVENTS", help="Thirty events as JSON lines; default: the repository's own.")
 @option("--report", "folder", type=PATH, required=True, envvar="GATE_REPORT", help="Folder the report is written to.")
 @option("--figure/--no-figure", "drawn", default=True, show_default=True, help="Draw PNG and SVG too (extra `lab`).")
+@option("--compactor", metavar="COMMAND", help="Measure this program too: request on stdin, reply on stdout, as JSON.")
+@option(
+    "--compactor-deadline-ms", type=click.IntRange(min=1), default=DEADLINE_MS, show_default=True, help="For each run."
+)
 @output_option()
 @click.pass_context
-def context_continuity(ctx: click.Context, events: Path | None, folder: Path, drawn: bool, output: str) -> None:
+def context_continuity(
+    ctx: click.Context,
+    events: Path | None,
+    folder: Path,
+    drawn: bool,
+    compactor: str | None,
+    compactor_deadline_ms: int,
+    output: str,
+) -> None:
     """Measure what five ways of bounding a context keep of a long task, and write the report, byte for byte the same.
 
     Exits 3 when a frozen row or an expectation did not come out.
     """
     trajectory = load(events)
-    report, supplement = run(trajectory), measure(trajectory)
+    own = None if compactor is None else _command(compactor, compactor_deadline_ms)
+    report, supplement = run(trajectory), measure(trajectory, own)
     paths = [*report.write(folder), *supplement.write(folder)]
     if drawn:
         try:
@@ -52,6 +67,16 @@ def context_continuity(ctx: click.Context, events: Path | None, folder: Path, dr
     if report.run_status != "passed" or supplement.unmet:
         click.echo(f"run status: {report.run_status}; unmet expectations: {len(supplement.unmet)}", err=True)
         ctx.exit(EXIT_DENIED)
+
+
+def _command(line: str, deadline_ms: int) -> CommandCompactor:
+    try:
+        words = tuple(shlex.split(line))
+    except ValueError as exc:
+        raise click.BadParameter(str(exc), param_hint="--compactor") from exc
+    if not words:
+        raise click.BadParameter("a command is needed", param_hint="--compactor")
+    return CommandCompactor(name="own", version="command", command=words, deadline_ms=deadline_ms)
 
 
 def _sha256(path: Path) -> str:

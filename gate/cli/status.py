@@ -1,4 +1,4 @@
-"""`gate status`: which revision a sidecar serves, since when, and what it refused. Changes nothing."""
+"""`gate status`: what a sidecar serves, since when, and what it refused; or how well runs recover. Changes nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from gate.cli.options import PATH, option, output_option
 from gate.cli.rendering import cell, emit_fields, emit_json, timestamp
 from gate.cli.sources import read_token
 from gate.errors import EXIT_UNDECIDED, PdpError
+from gate.longtask.signals import collect
 from gate.pdp import SidecarDecisionPoint, manifest_revision
+from gate.records import Store
 
 _TIMEOUT_MS = 3000
 
@@ -21,7 +23,6 @@ _TIMEOUT_MS = 3000
 @option(
     "--opa",
     "opa_url",
-    required=True,
     metavar="URL",
     envvar="GATE_OPA_URL",
     help="OPA sidecar: http://127.0.0.1:PORT, https://127.0.0.1:PORT or unix:///PATH.",
@@ -29,7 +30,6 @@ _TIMEOUT_MS = 3000
 @option(
     "--token-file",
     type=PATH,
-    required=True,
     envvar="GATE_TOKEN_FILE",
     help="File with OPA's bearer token, readable by its owner only.",
 )
@@ -42,19 +42,30 @@ _TIMEOUT_MS = 3000
 )
 @option("--tarball", type=PATH, help="Built bundle to read the expected revision from, in place of --revision.")
 @option("--tls-ca", type=PATH, help="CA file of a sidecar that speaks TLS.")
+@option("--continuity", is_flag=True, help="The signals of continuity out of --store, in place of a sidecar.")
+@option("--store", "store_url", metavar="URL", envvar="GATE_STORE", help="The records, for --continuity.")
+@option("--tenant", envvar="GATE_TENANT", help="Whose records, for --continuity.")
 @output_option()
 def status(
-    opa_url: str,
-    token_file: Path,
+    opa_url: str | None,
+    token_file: Path | None,
     revisions: tuple[str, ...],
     tarball: Path | None,
     tls_ca: Path | None,
+    continuity: bool,
+    store_url: str | None,
+    tenant: str | None,
     output: str,
 ) -> None:
     """Ask the OPA sidecar what it serves, since when and what it refused; exit 1 unless an expected revision answers.
 
-    Ready means that an expected revision answers, not that OPA runs.
+    Ready means that an expected revision answers, not that OPA runs. With --continuity: how well runs can be recovered.
     """
+    if continuity:
+        _show_signals(store_url, tenant, output)
+        return
+    if opa_url is None or token_file is None:
+        raise click.UsageError("name the sidecar with --opa and --token-file, or ask for --continuity")
     if (not revisions) == (tarball is None):
         raise click.UsageError("say which revision to expect: either --revision or --tarball")
     expected = revisions if tarball is None else (manifest_revision(tarball),)
@@ -83,6 +94,20 @@ def status(
         emit_fields(_fields(report))
     if not report["ready"]:
         raise click.exceptions.Exit(EXIT_UNDECIDED)
+
+
+def _show_signals(store_url: str | None, tenant: str | None, output: str) -> None:
+    if store_url is None or tenant is None:
+        raise click.UsageError("--continuity needs --store and --tenant")
+    with Store.open(store_url, migrate=False) as store:
+        found = collect(store, tenant).as_dict()
+    if output == "json":
+        emit_json(found)
+        return
+    rejected = found.pop("rejections")
+    emit_fields([(name.replace("_", " "), "not measured" if v is None else str(v)) for name, v in found.items()])
+    if isinstance(rejected, dict):
+        emit_fields([(f"rejected: {code}", str(count)) for code, count in rejected.items()])
 
 
 def _fields(report: dict[str, Any]) -> list[tuple[str, str]]:

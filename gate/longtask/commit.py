@@ -7,7 +7,7 @@ before the fifth is committed. A crash between any two leaves the pair that was 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -17,7 +17,6 @@ from gate.errors import GateError
 from gate.evidence import Run
 from gate.longtask import drift, facts
 from gate.longtask.artifact import (
-    GROUPS,
     SCHEMA_VERSION,
     CompactionArtifact,
     CompactionSeed,
@@ -25,13 +24,14 @@ from gate.longtask.artifact import (
     RunCheckpoint,
     items_digest,
 )
-from gate.longtask.canonical_form import digest, serialized_bytes
+from gate.longtask.assembly import artifact_row, carried_forward, checkpoint_row, places, sources_of
+from gate.longtask.canonical_form import serialized_bytes
 from gate.longtask.completion import VerificationReceipt, Verified, verify
-from gate.longtask.events import EventRecord, EvidenceLocator, refuse
+from gate.longtask.events import EventRecord, EvidenceLocator, LongTaskError, refuse
 from gate.longtask.log import TaskLog
 from gate.longtask.resolvers import Resolver, resolve
 from gate.longtask.stored import artifact_from, body_of, named
-from gate.longtask.strategies import Strategy, Structured, latest_items, locators, workspace_of
+from gate.longtask.strategies import Strategy, Structured
 from gate.longtask.triggers import Trigger
 from gate.records import (
     CommittedPair,
@@ -40,11 +40,26 @@ from gate.records import (
     Store,
     TaskArtifact,
     TaskCheckpoint,
-    TaskLocator,
 )
 
 MAIN = "main"
 """Namespace of a run that is no fork."""
+
+
+class Migrated(Protocol):
+    """A migration that is to be committed."""
+
+    @property
+    def artifact(self) -> CompactionArtifact:
+        """In the schema of now, under its own id."""
+
+    @property
+    def parent_artifact_id(self) -> str:
+        """What it was made of."""
+
+    @property
+    def parent_digest(self) -> str:
+        """The digest that had."""
 
 
 class Envelope(Protocol):
@@ -116,6 +131,8 @@ class Request:
     """Made of the whole log again; otherwise of the committed artifact and the events since."""
     trigger: Trigger | None = None
     optional_locators: frozenset[str] = frozenset()
+    migrated: Migrated | None = None
+    """The committed artifact in the schema of now, in place of a new one; nothing may have been appended since."""
 
 
 def _silent(step: int) -> None:
@@ -161,12 +178,16 @@ class Coordinator:
         pair = self.store.committed_pair(tenant, run.run_id)
         cursor = self.log.cursor(tenant, run.run_id)
         self.told(1)
-        parent = _parent(pair)
+        parent = _parent(pair, needed=not request.from_log)
         first = 1 if request.from_log or parent is None else parent[0].source_event_range[1] + 1
         events = self.log.read(tenant, run.run_id, first=first, last=cursor)
         # Before the boundary opens: a compactor that is slow or fails holds up nobody, and what is appended meanwhile
         # is after the frozen cursor, and is merged when the context is rebuilt.
-        artifact, lineage = self._build(events, request, None if request.from_log else parent)
+        if request.migrated is None:
+            artifact, lineage = self._build(events, request, None if request.from_log else parent)
+            before = None if parent is None else facts.parent_facts(*parent)
+        else:
+            artifact, lineage, before = _taken_over(request.migrated, pair)
         text = body_of(artifact)
         self.told(2)
         boundary = self.gate.prepare_boundary(run, request.reason)
@@ -182,10 +203,10 @@ class Coordinator:
             artifact_id=artifact.artifact_id,
         )
         found = resolve(artifact.evidence_locators, self.resolvers, events=events)
-        section = self._section(request, artifact, lineage, row, checkpoint, events, parent, found)
+        section = self._section(request, artifact, lineage, row, checkpoint, events, parent, found) | {"parent": before}
         decision = self.gate.decide_meaning(boundary, section).enforce()
         self.told(3)
-        self.store.persist_artifact(row, _places(artifact, found), envelope_id=boundary.envelope_id)
+        self.store.persist_artifact(row, places(artifact, found), envelope_id=boundary.envelope_id)
         self.told(4)
         self.gate.commit_meaning(
             boundary, decision, checkpoint_row(tenant, checkpoint, row, envelope_id=boundary.envelope_id), text
@@ -258,7 +279,6 @@ class Coordinator:
             "workspace_digest": live,
             "seed": {"required_keys": sorted(request.seed.required_keys | {request.seed.goal_key})},
             "said": facts.said_facts(events, request.seed, None if parent is None else parent[0]),
-            "parent": None if parent is None else facts.parent_facts(*parent),
             "verifications": facts.verification_facts(verified),
             "user_updates": facts.updated_keys(event for event in events if event.sequence > since),
             "pending_calls": list(request.pending_calls),
@@ -317,108 +337,38 @@ class Coordinator:
         )
 
 
-def carried_forward(
-    parent: CompactionArtifact, events: Sequence[EventRecord], seed: CompactionSeed
-) -> CompactionArtifact:
-    """The next generation: the parent's items under what the events since say; costs what the range costs.
+def _parent(pair: CommittedPair | None, *, needed: bool) -> tuple[CompactionArtifact, TaskArtifact] | None:
+    """The committed artifact; Rego sees its status and digest.
 
-    Raises `LongTaskError`: `compaction_requires_events`, `missing_required_carry_items`.
+    One that cannot be read is nothing to go on from (`needed`), and nothing to compare a replay of the log with.
     """
-    if not events:
-        raise refuse("compaction_requires_events")
-    latest = {item.key: item for item in parent.items} | latest_items(events)
-    if not seed.required_keys <= latest.keys() or seed.goal_key not in latest:
-        raise refuse("missing_required_carry_items")
-    groups = {
-        name: tuple(latest[key] for key in sorted(keys) if key in latest)
-        for name, keys in zip(GROUPS, seed.categories, strict=True)
-    }
-    source = digest(tuple(events))
-    workspace = workspace_of(events, parent.workspace_digest)
-    kept = tuple(one for one in parent.evidence_locators if one.kind != "payload_ref")
-    return CompactionArtifact(
-        artifact_id="made",
-        run_id=parent.run_id,
-        source_event_range=(events[0].sequence, events[-1].sequence),
-        goal=latest[seed.goal_key],
-        **groups,  # type: ignore[arg-type]  # the keys are exactly the groups
-        evidence_locators=(*locators(events, workspace=workspace), *kept),
-        next_intent=latest[parent.next_intent.key],
-        created_at=parent.created_at,
-        source_digest=source,
-        workspace_digest=workspace,
-    )
-
-
-def artifact_row(
-    tenant: str, artifact: CompactionArtifact, lineage: Lineage, text: str, *, namespace: str
-) -> TaskArtifact:
-    """The artifact as it is stored."""
-    return TaskArtifact(
-        tenant_id=tenant,
-        artifact_id=artifact.artifact_id,
-        run_id=artifact.run_id,
-        namespace=namespace,
-        first_sequence=artifact.source_event_range[0],
-        last_sequence=artifact.source_event_range[1],
-        schema_version=artifact.schema_version,
-        digest=canonical.digest_bytes(text.encode("utf-8")),
-        source_digest=artifact.source_digest,
-        workspace_digest=artifact.workspace_digest,
-        generation=lineage.generation,
-        direct_source=lineage.direct_source,
-        generator=lineage.generator,
-        generator_version=lineage.generator_version,
-        body=text,
-        parent_artifact_id=lineage.parent_artifact_id,
-        parent_digest=lineage.parent_digest,
-    )
-
-
-def checkpoint_row(
-    tenant: str, checkpoint: RunCheckpoint, artifact: TaskArtifact, *, envelope_id: str | None
-) -> TaskCheckpoint:
-    """The checkpoint as it is stored: it names the artifact's digest for good."""
-    text = body_of(checkpoint)
-    return TaskCheckpoint(
-        tenant_id=tenant,
-        run_id=checkpoint.run_id,
-        checkpoint_id=checkpoint.checkpoint_id,
-        artifact_id=checkpoint.artifact_id,
-        artifact_digest=artifact.digest,
-        digest=canonical.digest_bytes(text.encode("utf-8")),
-        workspace_digest=checkpoint.workspace_digest,
-        namespace=artifact.namespace,
-        event_cursor=checkpoint.event_cursor,
-        body=text,
-        envelope_id=envelope_id,
-    )
-
-
-def sources_of(artifact: CompactionArtifact) -> set[str]:
-    """Every event that an item of the artifact names."""
-    return {source for item in artifact.items for source in item.source_event_ids}
-
-
-def _parent(pair: CommittedPair | None) -> tuple[CompactionArtifact, TaskArtifact] | None:
-    """The committed artifact, when it can be read; Rego sees its status and digest."""
     if pair is None or pair.artifact is None or pair.artifact.body is None:
         return None
-    return artifact_from(pair.artifact.body), pair.artifact
+    try:
+        return artifact_from(pair.artifact.body), pair.artifact
+    except LongTaskError:
+        if needed:
+            raise
+        return None
 
 
-def _places(artifact: CompactionArtifact, found: Mapping[str, LocatorResult]) -> Iterable[TaskLocator]:
-    return [
-        TaskLocator(
-            locator_id=one.locator_id,
-            kind=one.kind,
-            ref=one.ref,
-            content_digest=one.content_digest,
-            workspace_digest=one.workspace_digest,
-            result=found.get(one.locator_id, LocatorResult.UNRESOLVED),
-        )
-        for one in artifact.evidence_locators
-    ]
+def _taken_over(
+    migrated: Migrated, pair: CommittedPair | None
+) -> tuple[CompactionArtifact, Lineage, dict[str, Any] | None]:
+    """A migrated artifact with the lineage it says, and the committed one as its row has it, for Rego to compare."""
+    row = None if pair is None else pair.artifact
+    lineage = Lineage(
+        generation=1 if row is None else row.generation,
+        parent_artifact_id=migrated.parent_artifact_id,
+        parent_digest=migrated.parent_digest,
+        direct_source="migration",
+        generator="migration",
+        generator_version=migrated.artifact.schema_version,
+        items_digest=items_digest(migrated.artifact),
+    )
+    # Its items are in a schema that nobody reads; those of the migrated one are held against the log itself.
+    before = None if row is None else facts.row_facts(row) | {"items": []}
+    return migrated.artifact, lineage, before
 
 
 def _code(error: GateError) -> str:

@@ -32,7 +32,6 @@ from gate.longtask.strategies import (
     locators,
     workspace_of,
 )
-from gate.longtask.vocabulary import Sensitivity
 
 PROTOCOL = "gate-compactor/v1"
 DEADLINE_MS = 60_000
@@ -194,7 +193,7 @@ def _request(events: Sequence[EventRecord], seed: CompactionSeed) -> str:
     check_events(events, seed)
     if not events:
         raise refuse("compaction_requires_events")
-    if any(item.sensitivity is Sensitivity.SECRET for event in events for item in event.carry_items):
+    if any(item.secret for event in events for item in event.carry_items):
         raise refuse("secret_event_payload", "a secret is not handed to a compactor")
     return canonical_text(
         {"protocol": PROTOCOL, "run_id": seed.run_id, "seed": plain(seed), "events": [plain(event) for event in events]}

@@ -14,6 +14,7 @@ from gate.longtask.artifact import GROUPS, NEXT_INTENT, CompactionArtifact, Comp
 from gate.longtask.canonical_form import content_digest
 from gate.longtask.completion import Verified, closed_without_verification
 from gate.longtask.events import CarryItem, EventRecord
+from gate.longtask.packet import REDACTED
 from gate.longtask.strategies import latest_items, observed_digest
 from gate.longtask.vocabulary import ContextKind, EventType
 
@@ -130,9 +131,7 @@ def _changes(old: CarryItem, new: CarryItem) -> Iterator[Drift]:
         return Drift(kind=kind, code=code, key=new.key, before=str(before), after=str(after))
 
     if old.content != new.content:
-        yield one(
-            DriftKind.REWRITING, "content_digest_changed", content_digest(old.content), content_digest(new.content)
-        )
+        yield one(DriftKind.REWRITING, "content_digest_changed", _digest(old), _digest(new))
     if set(old.source_event_ids) != set(new.source_event_ids):
         lost = bool(set(old.source_event_ids) - set(new.source_event_ids))
         code = "provenance_lost" if lost and old.content == new.content else "provenance_replaced"
@@ -159,6 +158,11 @@ def _changes(old: CarryItem, new: CarryItem) -> Iterator[Drift]:
         yield one(DriftKind.DELETION, "requirement_dropped", len(old.required_for), len(new.required_for))
     if new.required_for - old.required_for:
         yield one(DriftKind.HARDENING, "requirement_added", len(old.required_for), len(new.required_for))
+
+
+def _digest(item: CarryItem) -> str:
+    """Of a secret not even the digest: a short one can be guessed from it."""
+    return REDACTED if item.secret else content_digest(item.content)
 
 
 def _placed(group: str, key: str, seed: CompactionSeed) -> Iterator[Drift]:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from gate.errors import InputError
+from gate.longtask.secret_shapes import shapes
 from gate.longtask.vocabulary import (
     ContextKind,
     EventType,
@@ -92,6 +93,11 @@ class CarryItem:
             raise refuse("instruction_authority_required")
         if not instruction and self.authority is not InstructionAuthority.NONE:
             raise refuse("non_instruction_authority")
+
+    @property
+    def secret(self) -> bool:
+        """It must not be carried on: by its label, or because its content has the shape of a well-known secret."""
+        return self.sensitivity is Sensitivity.SECRET or bool(shapes(self.content))
 
     @property
     def required(self) -> bool:

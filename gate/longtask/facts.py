@@ -14,7 +14,7 @@ from gate.longtask.canonical_form import content_digest, digest
 from gate.longtask.completion import Verified
 from gate.longtask.events import CarryItem, EventRecord, EvidenceLocator
 from gate.longtask.stored import grouped
-from gate.longtask.vocabulary import EventType, Sensitivity
+from gate.longtask.vocabulary import EventType
 from gate.records import LocatorResult, TaskArtifact
 
 
@@ -26,7 +26,7 @@ def item_facts(item: CarryItem, group: str | None, *, sourced: bool = True) -> d
         "kind": item.kind.value,
         "authority_rank": item.authority.rank,
         "trust_rank": item.trust.rank,
-        "secret": item.sensitivity is Sensitivity.SECRET,
+        "secret": item.secret,
         "required": item.required,
         "content_digest": content_digest(item.content),
         "sourced": sourced,
@@ -61,15 +61,21 @@ def artifact_facts(
 
 
 def raw_facts(data: Mapping[str, Any], row: TaskArtifact, *, digest_now: str) -> dict[str, Any]:
-    """An artifact of a schema that cannot be read: what its envelope says, and no items."""
-    first, last = (data.get("source_event_range") or [None, None])[:2]
+    """An artifact that cannot be read: what its row says it is, what its text says beside that, and no items."""
+    first: int | None = None
+    last: int | None = None
+    match data.get("source_event_range"):
+        case [int(low), int(high)]:
+            first, last = low, high
     names = ("run_id", "artifact_id", "schema_version", "source_digest", "workspace_digest")
-    return {name: data.get(name) if isinstance(data.get(name), str) else None for name in names} | {
+    said = {name: data.get(name) if isinstance(data.get(name), str) else None for name in names}
+    return {
+        **(said if data else {"run_id": row.run_id, "artifact_id": row.artifact_id}),
         "digest": digest_now,
         "status": str(row.status),
         "namespace": row.namespace,
-        "first_sequence": first if type(first) is int else None,
-        "last_sequence": last if type(last) is int else None,
+        "first_sequence": first,
+        "last_sequence": last,
         "generation": row.generation,
         "direct_source": row.direct_source,
         "parent_artifact_id": row.parent_artifact_id,
@@ -116,12 +122,16 @@ def source_facts(
 
 def parent_facts(artifact: CompactionArtifact, row: TaskArtifact) -> dict[str, Any]:
     """The artifact that was committed before."""
+    return {**row_facts(row), "items": [item_facts(item, group) for group, item in grouped(artifact).values()]}
+
+
+def row_facts(row: TaskArtifact) -> dict[str, Any]:
+    """The same without its items."""
     return {
         "artifact_id": row.artifact_id,
         "digest": row.digest,
         "status": str(row.status),
         "generation": row.generation,
-        "items": [item_facts(item, group) for group, item in grouped(artifact).values()],
     }
 
 

@@ -83,7 +83,8 @@ def inspect(
 ) -> GenerationFacts:
     """The facts about a generation. `events`: those up to the artifact's cursor, as the log has them now.
 
-    Without `parent` an artifact that names one is not sound: what it came from has to be looked at too.
+    `parent`: the generation before it, whether this one was made of it or of the log. Without it, an artifact that was
+    made of one is not sound.
     """
     artifact = generation.artifact
     first, last = artifact.source_event_range
@@ -139,21 +140,26 @@ def _lineage_codes(generation: Generation, parent: Generation | None) -> Iterato
         yield "direct_source_unknown"
     if not lineage.generator.strip() or not lineage.generator_version.strip():
         yield "generator_unnamed"
-    if parent is None:
+    if parent is not None and _other_content(generation.artifact, parent.artifact):
+        yield "artifact_id_reused"
+    if lineage.direct_source == "event_log":
+        # What was read counts: made of the log, it is the first generation again, whatever was there before it.
         if lineage.parent_artifact_id is not None or lineage.parent_digest is not None:
-            yield "parent_not_found"
-        if lineage.direct_source != "event_log":
-            yield "parent_not_named"
+            yield "parent_not_read"
         if lineage.generation != 1:
             yield "generation_not_next"
-        return
-    if lineage.parent_artifact_id != parent.artifact.artifact_id:
-        yield "parent_mismatch"
-    if lineage.parent_digest != items_digest(parent.artifact):
-        yield "parent_digest_mismatch"
-    # What was read counts: made of the log, it is the first generation again, whatever came before it.
-    following = 1 if lineage.direct_source == "event_log" else parent.lineage.generation + 1
-    if lineage.generation != following:
-        yield "generation_not_next"
-    if generation.artifact.artifact_id == parent.artifact.artifact_id:
-        yield "artifact_id_reused"
+    elif parent is None:
+        yield "parent_not_found"
+    else:
+        if lineage.parent_artifact_id != parent.artifact.artifact_id:
+            yield "parent_mismatch"
+        if lineage.parent_digest != items_digest(parent.artifact):
+            yield "parent_digest_mismatch"
+        # A migration says the same in another schema: no semantic generation more.
+        if lineage.generation != parent.lineage.generation + (lineage.direct_source != "migration"):
+            yield "generation_not_next"
+
+
+def _other_content(one: CompactionArtifact, other: CompactionArtifact) -> bool:
+    """One id for two contents."""
+    return one.artifact_id == other.artifact_id and items_digest(one) != items_digest(other)

@@ -14,6 +14,7 @@ from typing import Literal
 
 from gate.longtask.canonical_form import content_digest, digest, plain
 from gate.longtask.events import refuse
+from gate.longtask.secret_shapes import shapes
 from gate.longtask.vocabulary import ContextKind, InstructionAuthority, RetentionPriority, Sensitivity, TrustLevel
 
 SECTION_ORDER = (
@@ -68,6 +69,11 @@ class Candidate:
     required_for: frozenset[str]
     scope: Scope
     provenance: Provenance
+
+    @property
+    def secret(self) -> bool:
+        """By its label, or because its content has the shape of a well-known secret."""
+        return self.sensitivity is Sensitivity.SECRET or bool(shapes(self.content))
 
     @property
     def units(self) -> int:
@@ -160,7 +166,7 @@ class _Build:
         self.trace: list[TraceEntry] = []
 
     def note(self, item: Candidate, stage: str, outcome: str, reason: str) -> None:
-        secret = item.sensitivity is Sensitivity.SECRET
+        secret = item.secret
         self.trace.append(
             TraceEntry(
                 item_id=item.item_id,
@@ -250,7 +256,7 @@ def build_packet(candidates: Iterable[Candidate], config: BuildConfig) -> Built:
     """The packet of these candidates; the same candidates in any order give the same bytes."""
     items = tuple(candidates)
     build = _Build(items, config)
-    build.drop("sensitivity", "sensitive", lambda item: item.sensitivity not in config.allowed_sensitivity)
+    build.drop("sensitivity", "sensitive", lambda item: not _allowed(item, config))
     build.drop("scope", "out_of_scope", lambda item: not _in_scope(item, config))
     build.duplicates()
     build.superseded()
@@ -305,6 +311,11 @@ def _rendered(item: Candidate) -> str:
     # An item that contains the closing mark would end itself early and speak as another one.
     content = item.content.replace("[ITEM", "[\u200bITEM").replace("[/ITEM", "[\u200b/ITEM")
     return f"{head}\n{content}\n[/ITEM]"
+
+
+def _allowed(item: Candidate, config: BuildConfig) -> bool:
+    found = Sensitivity.SECRET if item.secret else item.sensitivity
+    return found in config.allowed_sensitivity and item.sensitivity in config.allowed_sensitivity
 
 
 def _in_scope(item: Candidate, config: BuildConfig) -> bool:

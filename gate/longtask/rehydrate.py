@@ -17,8 +17,9 @@ from gate.errors import EvidenceError
 from gate.evidence import Run
 from gate.longtask import facts, stored
 from gate.longtask.artifact import CompactionArtifact, RunCheckpoint
+from gate.longtask.assembly import sources_of
 from gate.longtask.canonical_form import serialized_bytes
-from gate.longtask.commit import MAIN, Boundaries, sources_of
+from gate.longtask.commit import MAIN, Boundaries
 from gate.longtask.completion import VerificationReceipt, verify
 from gate.longtask.events import CarryItem, EventRecord, LongTaskError, WorkingSet, refuse
 from gate.longtask.log import TaskLog

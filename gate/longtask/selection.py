@@ -14,7 +14,6 @@ from gate.longtask.artifact import CompactionArtifact, RunCheckpoint
 from gate.longtask.canonical_form import content_digest
 from gate.longtask.events import CarryItem
 from gate.longtask.packet import REDACTED, BuildConfig, Candidate, Provenance, Scope
-from gate.longtask.vocabulary import Sensitivity
 
 ARTIFACT, TASK_CONTRACT, WORKING_SET, CURRENT_USER = "artifact", "task_contract", "working_set", "current_user"
 
@@ -100,7 +99,7 @@ def candidates(
 
 def _told(reason: str, selected: Selected, artifact: CompactionArtifact) -> LifecycleEntry:
     item = selected.item
-    if item.sensitivity is Sensitivity.SECRET:
+    if item.secret:
         source = REDACTED
     elif selected.origin == ARTIFACT:
         source = artifact.source_digest

@@ -7,6 +7,7 @@ Knows no table. What is particular to a database is behind `Backend`; threads an
 from __future__ import annotations
 
 import random
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -137,6 +138,19 @@ class Database:
                         transaction.rollback()
                     raise
                 self._commit(connection)
+
+    def flush_erased(self) -> None:
+        """Takes what was erased out of SQLite's write-ahead log too; a server vacuums of itself."""
+        if self.location.url is not None or self.location.path is None:
+            return
+        with (
+            self._translated(),
+            self._turnstile.inside(alone=self.backend.one_writer),
+            self.backend.writer.connect() as connection,
+        ):
+            driver = connection.connection.driver_connection
+            if isinstance(driver, sqlite3.Connection):
+                driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def close(self) -> None:
         """Closes every connection; later calls raise `StoreError`."""

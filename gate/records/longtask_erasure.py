@@ -11,7 +11,7 @@ import secrets
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, exists, insert, or_, select, update
+from sqlalchemy import Connection, RowMapping, exists, func, insert, or_, select, update
 
 from gate import canonical
 from gate.records import checks, longtask_rows, runs
@@ -78,6 +78,9 @@ def erase(tx: Connection, tenant_id: str, session_id: str) -> DeletionReceipt:
         raise checks.conflict("session_not_frozen", "the session is not frozen", "freeze it first")
     if found.status == "erased":
         return found
+    if tx.dialect.name == "sqlite":
+        # Else the bytes stay in the file's free space until it is used again.
+        tx.exec_driver_sql("PRAGMA secure_delete = ON")
     run_ids = _runs_of(tx, tenant_id, session_id)
     locked = runs.all_locked(tx, tenant_id, run_ids)
     counts = {name: _blank(tx, table, tenant_id, run_ids, values) for name, table, values in _ERASED}
@@ -204,6 +207,33 @@ def clean(tx: Connection, tenant_id: str, *, grace_ms: int) -> tuple[TaskArtifac
             },
         )
     return gone
+
+
+def retire(tx: Connection, tenant_id: str, run_id: str, *, older_than_ms: int) -> int:
+    """See `LongTaskStore.retire_task_events`."""
+    run = runs.locked(tx, tenant_id, run_id)
+    here = (TASK_EVENTS.c.tenant_id == tenant_id, TASK_EVENTS.c.run_id == run_id)
+    needed = exists().where(
+        TASK_CHECKPOINTS.c.tenant_id == tenant_id,
+        TASK_CHECKPOINTS.c.artifact_id == TASK_ARTIFACTS.c.artifact_id,
+        TASK_ARTIFACTS.c.tenant_id == tenant_id,
+        TASK_ARTIFACTS.c.run_id == run_id,
+        TASK_ARTIFACTS.c.first_sequence <= TASK_EVENTS.c.sequence,
+        TASK_ARTIFACTS.c.last_sequence >= TASK_EVENTS.c.sequence,
+    )
+    newest = select(func.max(TASK_CHECKPOINTS.c.event_cursor)).where(
+        TASK_CHECKPOINTS.c.tenant_id == tenant_id, TASK_CHECKPOINTS.c.run_id == run_id
+    )
+    cursor = int(tx.execute(newest).scalar_one() or 0)
+    erased = tx.execute(
+        update(TASK_EVENTS)
+        .where(*here, TASK_EVENTS.c.body.is_not(None), TASK_EVENTS.c.sequence <= cursor, ~needed)
+        .where(TASK_EVENTS.c.recorded_at_ms <= now_ms(tx) - older_than_ms)
+        .values(body=None, salt=None)
+    ).rowcount
+    if erased:
+        run.append("task_events_retired", {"count": erased, "cursor": cursor, "regenerable": False})
+    return int(erased)
 
 
 def _moved(

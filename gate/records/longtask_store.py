@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, select, update
 
+from gate.errors import StoreError
 from gate.records import boundaries, checks, longtask_erasure, longtask_rows, runs
 from gate.records.boundaries import BoundaryRecord
 from gate.records.clock import now_ms
@@ -26,7 +27,7 @@ from gate.records.longtask_model import (
     TaskPacket,
 )
 from gate.records.model import Event
-from gate.records.tables import TASK_LEDGER, TASK_LOCATORS, TASK_PACKETS
+from gate.records.tables import TASK_CHECKPOINTS, TASK_LEDGER, TASK_LOCATORS, TASK_PACKETS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +61,33 @@ class LongTaskStore:
         """
         tenant_id, run_id = checks.name("tenant_id", tenant_id), checks.name("run_id", run_id)
         return self._database.reading(lambda tx: longtask_rows.events(tx, tenant_id, run_id, first=first, last=last))
+
+    def task_source_holds(self, tenant_id: str, run_id: str, *, first: int, last: int) -> bool:
+        """Whether the events of a range are there, whole, and what the chain says."""
+        try:
+            return bool(self.task_events(tenant_id, run_id, first=first, last=last))
+        except StoreError as exc:
+            if exc.code in ("task_log_broken", "task_log_erased"):
+                return False
+            raise
+
+    def task_runs(self, tenant_id: str) -> tuple[str, ...]:
+        """The runs of the tenant that have a checkpoint, by id."""
+        tenant_id = checks.name("tenant_id", tenant_id)
+        query = select(TASK_CHECKPOINTS.c.run_id).where(TASK_CHECKPOINTS.c.tenant_id == tenant_id).distinct()
+        rows = self._database.reading(lambda tx: tx.execute(query.order_by(TASK_CHECKPOINTS.c.run_id)).scalars().all())
+        return tuple(rows)
+
+    def retire_task_events(self, tenant_id: str, run_id: str, *, older_than_ms: int) -> int:
+        """Erases the content of events that are that old and that no committed artifact stands on; how many.
+
+        What a checkpoint needs to be verified or made again stays, and so does everything after the newest one.
+        """
+        tenant_id, run_id = checks.name("tenant_id", tenant_id), checks.name("run_id", run_id)
+        checks.whole("older_than_ms", older_than_ms)
+        return self._database.writing(
+            lambda tx: longtask_erasure.retire(tx, tenant_id, run_id, older_than_ms=older_than_ms)
+        )
 
     def last_task_event(self, tenant_id: str, run_id: str) -> TaskEvent | None:
         """The newest event. Raises `StoreError` `task_log_broken` when the chain knows of a later one."""
@@ -99,7 +127,6 @@ class LongTaskStore:
             run = runs.locked(tx, new.tenant_id, new.run_id)
             if run.row["boundary_id"] != envelope_id:
                 raise checks.conflict("boundary_changed", "the boundary was resumed or replaced by somebody else")
-            written = longtask_rows.commit_checkpoint(tx, run, new)
             sealed, event = boundaries.seal(
                 tx,
                 new.tenant_id,
@@ -109,22 +136,11 @@ class LongTaskStore:
                 summary_sha256=summary_sha256,
                 sealed_with=sealed_with,
             )
+            # The seal moved the chain's head, so the run is read again under the lock that it has already.
+            written = longtask_rows.commit_checkpoint(tx, runs.locked(tx, new.tenant_id, new.run_id), new)
             return written, sealed, event
 
         return self._database.writing(commit)
-
-    def start_fork(
-        self, artifact: TaskArtifact, locators: Iterable[TaskLocator], new: TaskCheckpoint
-    ) -> TaskCheckpoint:
-        """The first pair of a forked run, in one transaction; its own namespace. Raises as `commit_task` does."""
-        checks.name("checkpoint_id", new.checkpoint_id)
-        places = tuple(locators)
-
-        def start(tx: Connection) -> TaskCheckpoint:
-            longtask_rows.persist_artifact(tx, artifact, places, envelope_id=None)
-            return longtask_rows.commit_checkpoint(tx, runs.locked(tx, new.tenant_id, new.run_id), new)
-
-        return self._database.writing(start)
 
     def task_artifact(self, tenant_id: str, artifact_id: str) -> TaskArtifact | None:
         """The artifact, or None when this tenant has none of that id."""
@@ -227,7 +243,9 @@ class LongTaskStore:
         Raises `ConflictError`: `session_not_frozen`, `session_unknown`.
         """
         tenant_id, session_id = checks.name("tenant_id", tenant_id), checks.name("session_id", session_id)
-        return self._database.writing(lambda tx: longtask_erasure.erase(tx, tenant_id, session_id))
+        receipt = self._database.writing(lambda tx: longtask_erasure.erase(tx, tenant_id, session_id))
+        self._database.flush_erased()
+        return receipt
 
     def deletion_receipt(self, tenant_id: str, session_id: str) -> DeletionReceipt | None:
         """The receipt, or None for a session nobody asked to forget."""

@@ -5,6 +5,7 @@ import json
 import sys
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli_support import run
@@ -95,6 +96,54 @@ def test_report_into_a_file_is_an_error(events: Path) -> None:
     done = run(*report("--report", str(events), "--no-figure"))
     assert done.exit_code == EXIT_UNDECIDED
     assert done.stderr.startswith("error: report_unwritable: ")
+
+
+FORGETFUL = """\
+import json, sys
+request = json.load(sys.stdin)
+latest = {item["key"]: item for event in request["events"] for item in event["carry_items"]}
+seed = request["seed"]
+goal = {**latest[seed["goal_key"]], "content": "Make it work."}
+empty = ("acceptance_criteria", "decisions", "rejected_hypotheses", "open_issues", "verification_state")
+reply = {"protocol": request["protocol"], "goal": goal, "next_intent": latest["next-intent"], **{n: [] for n in empty}}
+reply["constraints"] = [latest[key] for key in seed["constraint_keys"]]
+json.dump(reply, sys.stdout)
+"""
+
+
+def own(tmp_path: Path, code: str, *more: str) -> tuple[int, dict[str, Any]]:
+    program = tmp_path / "own compactor.py"
+    program.write_text(code, "utf-8")
+    command = f"{sys.executable} -I '{program}'"
+    done = run(*report("--report", str(tmp_path / "out"), "--no-figure", "--compactor", command, *more))
+    section = json.loads((tmp_path / "out" / FILES[3]).read_text("utf-8"))["sections"][-1]
+    assert section["section"] == "own compactor"
+    first, second = section["rows"]
+    assert {**first, "run": 2} == second
+    return done.exit_code, first
+
+
+def test_own_compactor_is_measured_by_statement_and_not_only_by_key(tmp_path: Path) -> None:
+    code, row = own(tmp_path, FORGETFUL)
+    assert code == EXIT_OK
+    assert (row["refused"], row["goal"], row["constraint"], row["open_issue"]) == (None, True, 1.0, 0.0)
+    # Of 12 required keys, two constraints and the next intent stand as the log has them; the goal was reworded.
+    assert row["unchanged"] == 3 / 12
+    assert "rewriting/content_digest_changed" in row["drift"]
+    assert row["stops"] == "required_item_missing"
+    assert row["decision"] == "needs_context"
+
+
+def test_own_compactor_that_fails_is_a_row_and_not_an_error(tmp_path: Path) -> None:
+    assert own(tmp_path, "raise SystemExit(1)")[1]["refused"] == "compactor_failed"
+    late = own(tmp_path, "import time; time.sleep(60)", "--compactor-deadline-ms", "300")
+    assert (late[0], late[1]["refused"], late[1]["bytes_after"]) == (EXIT_OK, "compactor_timed_out", None)
+
+
+@pytest.mark.parametrize("command", ["", "  ", "'unbalanced"])
+def test_compactor_that_is_no_command_is_a_usage_error(tmp_path: Path, command: str) -> None:
+    done = run(*report("--report", str(tmp_path / "out"), "--compactor", command))
+    assert (done.exit_code, (tmp_path / "out").exists()) == (EXIT_USAGE, False)
 
 
 def test_report_without_a_folder_is_a_usage_error() -> None:

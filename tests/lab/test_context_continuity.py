@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from resume_support import ORDER, resume
 from trajectory_support import published
 
 from gate.errors import InputError
 from gate.lab.longtask import experiments
 from gate.lab.longtask.cases import UNSUPPORTED, Group
 from gate.lab.longtask.grading import ContinuityGrade, grade, integrity, post_resume, retention
-from gate.lab.longtask.reference_checks import first_objection
 from gate.lab.longtask.report import Report
 from gate.lab.longtask.run import PUBLISHED, assess, groups, run
 from gate.lab.longtask.scripted_policy import RepairDecision, VisibleSemanticState, decide
@@ -31,7 +31,6 @@ from gate.lab.longtask.trajectory import (
     load,
     seed,
 )
-from gate.longtask.artifact import CompactionArtifact
 from gate.longtask.canonical_form import canonical_text, digest, plain, serialized_bytes
 from gate.longtask.events import EventRecord, LongTaskError
 from gate.longtask.packet import build_packet
@@ -424,57 +423,17 @@ def test_resume_over_a_workspace_that_never_changed_is_not_the_frozen_one(own: T
 # --- the order of the checks ---------------------------------------------------------------------------------------
 
 
-def forged(artifact: CompactionArtifact, **changes: Any) -> CompactionArtifact:
-    made = dataclasses.replace(artifact)
-    for name, value in changes.items():
-        object.__setattr__(made, name, value)
-    return made
-
-
-def objection(
-    own: Trajectory, *, live: str = "workspace-price-v1", resolve: Any = "prefix", **changes: Any
-) -> str | None:
-    artifact = structured_artifact(own.prefix, seed())
-    named = {name.removeprefix("point_"): value for name, value in changes.items() if name.startswith("point_")}
-    point = dataclasses.replace(checkpoint(artifact.artifact_id, artifact.workspace_digest), **named)
-    rest = {name: value for name, value in changes.items() if not name.startswith("point_")}
-    source = (lambda _: own.prefix) if resolve == "prefix" else resolve
-    return first_objection(forged(artifact, **rest), point, live_workspace_digest=live, resolve=source)
-
-
-def _unreadable(_: object) -> tuple[EventRecord, ...]:
-    raise LongTaskError("gone", code="event_digest_mismatch")
-
-
-# Each row breaks one more thing than its reason needs: the first of the two has to be the answer.
-ORDER: list[tuple[dict[str, Any], str | None]] = [
-    ({}, None),
-    ({"run_id": "other", "artifact_id": "other"}, "checkpoint_run_mismatch"),
-    ({"artifact_id": "other", "schema_version": "2.0"}, "checkpoint_artifact_mismatch"),
-    ({"schema_version": "2.0", "source_digest": " "}, "artifact_rejected_schema"),
-    ({"source_digest": "", "resolve": None}, "artifact_rejected_source_digest"),
-    ({"resolve": None, "point_event_cursor": 23}, "artifact_source_unverifiable"),
-    ({"resolve": _unreadable, "source_event_range": (1, 3)}, "artifact_source_unverifiable"),
-    ({"resolve": lambda _: ()}, "artifact_source_unverifiable"),
-    ({"source_event_range": (1, 23), "source_digest": "x"}, "artifact_source_range_mismatch"),
-    ({"source_digest": "x", "point_event_cursor": 23}, "artifact_source_digest_mismatch"),
-    ({"point_event_cursor": 23, "workspace_digest": "w"}, "stale_event_cursor"),
-    ({"workspace_digest": "w", "live": "w"}, "stale_artifact_workspace_digest"),
-    ({"live": "workspace-price-v2"}, "stale_workspace_digest"),
-]
-
-
 @pytest.mark.parametrize(
     ("changes", "wanted"), ORDER, ids=[str(wanted) + str(n) for n, (_, wanted) in enumerate(ORDER)]
 )
 def test_resume_is_refused_in_the_published_order(own: Trajectory, changes: dict[str, Any], wanted: str | None) -> None:
-    assert objection(own, **changes) == wanted
+    assert resume(own, **changes).objection() == wanted
 
 
 def test_source_that_no_event_of_the_range_has_is_refused(own: Trajectory) -> None:
     artifact = structured_artifact(own.prefix, seed())
     goal = dataclasses.replace(artifact.goal, source_event_ids=("evt-025",))
-    assert objection(own, goal=goal) == "artifact_source_range_mismatch"
+    assert resume(own, goal=goal).objection() == "artifact_source_range_mismatch"
 
 
 # --- loading -------------------------------------------------------------------------------------------------------
@@ -521,6 +480,13 @@ def test_trajectory_that_is_not_there_or_a_folder_is_unreadable(tmp_path: Path) 
         with pytest.raises(InputError) as caught:
             load(path)
         assert caught.value.code == "trajectory_unreadable"
+
+
+def test_trajectory_over_the_size_limit_is_not_read(
+    lines: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gate.lab.longtask.trajectory._MAX_BYTES", 1000)
+    assert _code(tmp_path, "\n".join(lines)) == "trajectory_unreadable"
 
 
 def test_trajectory_without_a_required_statement_cannot_be_measured(own: Trajectory) -> None:

@@ -12,7 +12,7 @@ from gate.lab.longtask import experiments
 from gate.lab.longtask.beside import measure
 from gate.lab.longtask.cases import Material
 from gate.lab.longtask.fork_story import fork_with_two_subagents
-from gate.lab.longtask.hostile import _ORDER, _SECRET, hostile_output
+from gate.lab.longtask.hostile import _ORDER, _SECRET, _SHAPED, hostile_output
 from gate.lab.longtask.memory_candidates import FOUR, Statement, Surface, missing_for_memory, surfaces
 from gate.lab.longtask.schema_reset import reset_after_schema_change
 from gate.lab.longtask.scripted_policy import RepairDecision, VisibleSemanticState, decide
@@ -56,7 +56,7 @@ def test_two_measurements_write_the_same_bytes_without_secret_order_or_path(tmp_
     files = [[path.read_bytes() for path in measure(load()).write(tmp_path / name)] for name in ("one", "two")]
     assert files[0] == files[1]
     text = b"".join(files[0]).decode()
-    assert not any(part in text for part in (_SECRET, _ORDER, "planted-", "gate-fork", str(tmp_path)))
+    assert not any(part in text for part in (_SECRET, _ORDER, _SHAPED, "planted-", "gate-fork", str(tmp_path)))
 
 
 def test_unmet_expectation_fails_the_supplement() -> None:
@@ -130,9 +130,12 @@ def test_hostile_order_and_secret_by_path(material: Material) -> None:
     rows = by(hostile_output(material), "path")
     packet = rows["packet of the latter"]
     assert (packet["order"], packet["order_marks"]) == ("selected_as_data", 0)
-    assert (packet["labelled_secret"], packet["unlabelled_secret"], packet["secret_in_trace"]) == (False, True, False)
+    assert (packet["labelled_secret"], packet["shaped_secret"], packet["unlabelled_secret"]) == (False, False, True)
+    assert packet["secret_in_trace"] is False
     assert rows["own compactor, honest"]["drift"] == ""
     assert rows["own compactor, labelled secret"]["refused"] == "secret_event_payload"
+    assert rows["own compactor, secret by its shape"]["refused"] == "secret_event_payload"
+    assert rows["append all"]["shaped_secret"] is True
     assert rows["own compactor, obeys the text"]["order_authority"] == "user"
     assert rows["structured, tool outputs declared too"]["labelled_secret"] is True
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gate.decision import ActionBlocked
+from gate.evidence import Run
 from gate.lab.longtask import stage
 from gate.longtask.commit import Committed
 from gate.pdp import EmbeddedDecisionPoint
@@ -28,7 +29,7 @@ def codes(blocked: pytest.ExceptionInfo[ActionBlocked]) -> set[str]:
     return set(blocked.value.decision.codes) - {"operation_allowed"}
 
 
-def committed(task: stage.Stage) -> tuple[Committed, stage.Run]:
+def committed(task: stage.Stage) -> tuple[Committed, Run]:
     """The price repair up to its boundary, committed."""
     run = task.start()
     task.append(run)

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -11,9 +12,10 @@ from task_support import codes, committed
 
 from gate.decision import ActionBlocked
 from gate.errors import ConflictError, GateError, StoreError
+from gate.evidence import Run
 from gate.lab.longtask import stage
 from gate.lab.longtask.stage import Stage
-from gate.longtask.artifact import CompactionSeed
+from gate.longtask.artifact import CompactionArtifact, CompactionSeed
 from gate.longtask.completion import Outcome, VerificationReceipt
 from gate.longtask.events import CarryItem, EventRecord, LongTaskError
 from gate.longtask.log import TaskLog
@@ -54,25 +56,23 @@ def item(key: str, content: str, **changes: Any) -> CarryItem:
     return CarryItem(**{**fields, **changes})
 
 
-def late(run: stage.Run, *items: CarryItem, sequence: int = 25, **changes: Any) -> EventRecord:
+def late(run: Run, *items: CarryItem, sequence: int = 25, **changes: Any) -> EventRecord:
     fields: dict[str, Any] = {"event_type": EventType.TOOL_RESULT, "event_id": "evt-late", "sequence": sequence}
     return EventRecord(**{**fields, "run_id": run.run_id, "carry_items": items, **changes})
 
 
-class Edited(Structured):
+@dataclass(frozen=True)
+class Edited:
     """A strategy whose artifact is changed before it is proposed."""
 
-    def __init__(self, **changes: Any) -> None:
-        object.__setattr__(self, "strategy", "edited-v1")
-        object.__setattr__(self, "changes", changes)
+    changes: Mapping[str, Callable[[CompactionArtifact], Any]]
+    strategy: str = "edited-v1"
 
-    def prepare(self, events: Any, seed: CompactionSeed) -> StrategyOutput:
-        made = super().prepare(events, seed)
+    def prepare(self, events: Sequence[EventRecord], seed: CompactionSeed) -> StrategyOutput:
+        made = Structured().prepare(events, seed)
         assert made.artifact is not None
         changes = {name: change(made.artifact) for name, change in self.changes.items()}
         return replace(made, artifact=replace(made.artifact, **changes))
-
-    __slots__ = ("changes",)
 
 
 def test_commit_of_a_sound_range_makes_one_boundary_of_meaning_and_authority(task: Stage) -> None:
@@ -182,7 +182,7 @@ def test_commit_of_a_changed_artifact_is_refused_and_stored_nowhere(
     run = task.start()
     task.append(run)
     with pytest.raises(ActionBlocked) as blocked:
-        task.coordinator(strategy=Edited(**changes)).compact(run, stage.request(run))
+        task.coordinator(strategy=Edited(changes)).compact(run, stage.request(run))
     assert found <= codes(blocked)
     assert task.store.committed_pair(task.tenant, run.run_id) is None
     assert task.store.orphans(task.tenant) == ()

@@ -111,6 +111,14 @@ def test_secret_is_dropped_and_its_trace_is_redacted() -> None:
     assert "hunter2" not in canonical_text([found.packet, found.trace])
 
 
+def test_unlabelled_content_in_the_shape_of_a_secret_is_dropped_and_redacted() -> None:
+    found = built(candidate("s", content="the key is AKIA" + "ABCDEFGH12345678"))
+    assert reasons(found, "s") == [("sensitivity", "dropped", "sensitive")]
+    assert (found.trace[0].content_digest, found.trace[0].estimated_units) == ("redacted", 0)
+    allowed = frozenset({Sensitivity.INTERNAL, Sensitivity.SECRET})
+    assert built(candidate("s", content="AKIA" + "ABCDEFGH12345678"), allowed_sensitivity=allowed).packet.budget_used
+
+
 @pytest.mark.parametrize(
     ("prefix", "chosen"),
     [

@@ -5,9 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from longtask_support import RUN, WORKSPACE, artifact, constraint, event, item, seed, trajectory
 
-from gate.longtask.artifact import CompactionArtifact, Lineage, items_digest
+from gate.longtask.artifact import GROUPS, CompactionArtifact, Lineage, items_digest
 from gate.longtask.canonical_form import content_digest
 from gate.longtask.completion import Outcome, VerificationReceipt, verify
 from gate.longtask.drift import Drift, DriftKind, between, from_log, grouped
@@ -66,6 +68,44 @@ CHANGES: list[tuple[dict[str, Any], set[tuple[str, str]]]] = [
 @pytest.mark.parametrize(("changes", "wanted"), CHANGES, ids=[str(sorted(changes)) for changes, _ in CHANGES])
 def test_one_changed_field_of_an_item_is_told(changes: dict[str, Any], wanted: set[tuple[str, str]]) -> None:
     assert against_log(constrained(**changes)) == {(kind, code, "no-push") for kind, code in wanted}
+
+
+def test_statement_that_lost_or_gained_weight_is_told() -> None:
+    light = dataclasses.replace(artifact().open_issues[0], required_for=frozenset())
+    heavy = dataclasses.replace(artifact().goal, retention_priority=RetentionPriority.REQUIRED)
+    assert against_log(dataclasses.replace(artifact(), open_issues=(light,), goal=heavy)) == {
+        ("deletion", "requirement_dropped", "broken"),
+        ("hardening", "retention_raised", "goal"),
+    }
+
+
+FIELDS = {
+    "content": st.text(min_size=1).filter(lambda text: bool(text.strip())),
+    "trust": st.sampled_from(TrustLevel),
+    "retention_priority": st.sampled_from(RetentionPriority),
+    "sensitivity": st.sampled_from(Sensitivity),
+    "source_event_ids": st.lists(st.sampled_from(["e1", "e2", "e3", "e4", "e5", "e9"]), min_size=1, unique=True).map(
+        tuple
+    ),
+    "required_for": st.frozensets(st.sampled_from(["a", "b"])),
+}
+
+
+@given(data=st.data())
+def test_no_changed_field_of_any_item_goes_unseen(data: st.DataObject) -> None:
+    sound = artifact()
+    group = data.draw(st.sampled_from(["goal", "next_intent", *(name for name in GROUPS if getattr(sound, name))]))
+    field = data.draw(st.sampled_from(sorted(FIELDS)))
+    value = data.draw(FIELDS[field])
+    held = getattr(sound, group)
+    item_before = held[0] if isinstance(held, tuple) else held
+    item_after = dataclasses.replace(item_before, **{field: value})
+    changed = dataclasses.replace(sound, **{group: (item_after, *held[1:]) if isinstance(held, tuple) else item_after})
+    unchanged = (
+        set(value) == set(getattr(item_before, field)) if field == "source_event_ids" else item_after == item_before
+    )
+    assert bool(from_log(changed, trajectory(), seed())) is not unchanged
+    assert bool(between(sound, changed, since=())) is not unchanged
 
 
 def test_observation_that_became_an_instruction_is_hardened_and_raised() -> None:
@@ -344,17 +384,22 @@ def test_constraint_of_the_parent_that_is_gone_is_a_negative_constraint_missing(
 LINEAGES: list[tuple[str, dict[str, Any], bool]] = [
     ("items_digest_mismatch", {"items_digest": "sha256:" + "0" * 64}, False),
     ("direct_source_unknown", {"direct_source": "summary"}, False),
-    ("parent_not_named", {"direct_source": "artifact"}, False),
-    ("parent_not_found", {"parent_artifact_id": "cmp-lost"}, False),
-    ("parent_not_found", {"parent_digest": "sha256:" + "0" * 64}, False),
+    ("parent_not_found", {"direct_source": "artifact"}, False),
+    ("parent_not_found", {"direct_source": "migration"}, False),
+    ("parent_not_read", {"parent_artifact_id": "cmp-lost"}, False),
+    ("parent_not_read", {"parent_digest": "sha256:" + "0" * 64}, False),
     ("generation_not_next", {"generation": 2}, False),
+    ("generation_not_next", {"generation": 0}, False),
     ("generator_unnamed", {"generator": " "}, False),
     ("generator_unnamed", {"generator_version": ""}, False),
+    ("direct_source_unknown", {"direct_source": ""}, True),
     ("parent_mismatch", {"parent_artifact_id": "cmp-other"}, True),
+    ("parent_mismatch", {"parent_artifact_id": None}, True),
     ("parent_digest_mismatch", {"parent_digest": None}, True),
     ("generation_not_next", {"generation": 1}, True),
     ("generation_not_next", {"generation": 3}, True),
-    ("generation_not_next", {"direct_source": "event_log"}, True),
+    ("generation_not_next", {"direct_source": "migration"}, True),
+    ("parent_not_read", {"direct_source": "event_log", "generation": 1}, True),
 ]
 
 
@@ -367,15 +412,21 @@ def test_lineage_that_says_something_else_is_told(code: str, changes: dict[str, 
 
 
 def test_generation_of_the_log_is_the_first_again_whatever_came_before() -> None:
-    parent = generation(artifact())
-    again = child_of(parent, artifact(), direct_source="event_log", generation=1)
-    assert lineage_drifts(again, parent) == ()
+    parent = child_of(generation(artifact()), artifact())
+    assert parent.lineage.generation == 2
+    assert lineage_drifts(generation(artifact()), parent) == ()
 
 
-def test_id_of_the_parent_used_again_is_told() -> None:
+def test_migration_is_of_its_parent_s_generation() -> None:
     parent = generation(artifact())
-    same = Generation(artifact=artifact(), lineage=child_of(parent, artifact()).lineage)
-    assert "artifact_id_reused" in {drift.code for drift in lineage_drifts(same, parent)}
+    assert lineage_drifts(child_of(parent, artifact(), direct_source="migration", generation=1), parent) == ()
+
+
+def test_id_used_again_for_other_content_is_told() -> None:
+    parent = generation(artifact())
+    other = generation(dataclasses.replace(artifact(), decisions=()))
+    assert {drift.code for drift in lineage_drifts(other, parent)} == {"artifact_id_reused"}
+    assert lineage_drifts(generation(artifact()), parent) == ()
 
 
 def test_regeneration_from_the_log_gives_the_same_bytes() -> None:

@@ -130,7 +130,7 @@ def third_generation(m: Material) -> Section:
                 events=m.trajectory.prefix,
                 seed=m.seed,
                 live_workspace_digest=m.artifact.workspace_digest,
-                parent=parent if one.lineage.parent_artifact_id else None,
+                parent=parent,
             )
             facts[chain, number] = found
             visible = frozenset(item.key for item in one.artifact.items)
@@ -194,7 +194,7 @@ def _summaries(m: Material) -> Iterator[dict[str, Value]]:
 
 
 def _regenerated(m: Material) -> tuple[Generation, ...]:
-    """The log read three times; an earlier artifact is a cache, so none of them is a parent."""
+    """The log read three times; an earlier artifact is a cache, so none of them is made of another."""
     artifacts = [canonical(m.trajectory.prefix, m.seed) for _ in range(3)]
     return tuple(Generation(artifact=one, lineage=_lineage(one, None)) for one in artifacts)
 

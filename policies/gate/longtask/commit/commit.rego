@@ -145,12 +145,25 @@ _descends if {
 _descends if {
 	_parent_sound
 	_lt.artifact.direct_source == "artifact"
+	_same_parent
+	is_number(_lt.parent.generation)
+	_lt.artifact.generation == _lt.parent.generation + 1
+}
+
+# The same generation in another schema.
+_descends if {
+	_parent_sound
+	_lt.artifact.direct_source == "migration"
+	_same_parent
+	is_number(_lt.parent.generation)
+	_lt.artifact.generation == _lt.parent.generation
+}
+
+_same_parent if {
 	is_string(_lt.parent.artifact_id)
 	_lt.artifact.parent_artifact_id == _lt.parent.artifact_id
 	is_string(_lt.parent.digest)
 	_lt.artifact.parent_digest == _lt.parent.digest
-	is_number(_lt.parent.generation)
-	_lt.artifact.generation == _lt.parent.generation + 1
 }
 
 _parent_sound if _lt.parent.status in {"stored", "held"}

@@ -15,6 +15,13 @@ test_none_without_a_parent if _codes(fixture.puts(fixture.committing, {"/parent"
 
 test_none_next_generation if _codes(_next({})) == set()
 
+test_none_same_generation_in_another_schema if {
+	migrated := {"/artifact/direct_source": "migration", "/artifact/generation": 1}
+	_codes(_next(migrated)) == set()
+	_codes(_next(object.union(migrated, {"/artifact/generation": 2}))) == {"artifact_lineage_invalid"}
+	_codes(_next(object.union(migrated, {"/parent/status": "tainted"}))) == {"artifact_lineage_invalid"}
+}
+
 test_deny_next_generation_broken if _misses_of_next == set()
 
 _misses_of_next := {[path, value, got] |

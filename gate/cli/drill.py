@@ -1,0 +1,56 @@
+"""`gate drill`: the four recovery drills on a copy of the records, with the runbook. The records are not changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from gate.cli.options import PATH, option, output_option
+from gate.cli.rendering import cell, emit_json, emit_table
+from gate.errors import EXIT_DENIED
+from gate.lab import drills
+from gate.records import Store
+
+
+@click.command()
+@option("--store", "url", metavar="URL", envvar="GATE_STORE", help="SQLite records to copy. Default: an empty store.")
+@option("--tenant", default="tenant-drill", show_default=True, envvar="GATE_TENANT", help="In whose name.")
+@option("--report", "folder", type=PATH, envvar="GATE_REPORT", help="Folder for drills.json and drills.md.")
+@output_option("markdown")
+def drill(url: str | None, tenant: str, folder: Path | None, output: str) -> None:
+    """Crash before the checkpoint, lose an artifact, change the workspace, upgrade the schema: see what is refused.
+
+    Everything happens in a copy of --store. Exits 3 when a drill came out otherwise than it must. A PostgreSQL store is
+    not copied: restore a `pg_dump` where nobody works, or drill on an empty store.
+    """
+    if url is None:
+        report = drills.run(None, tenant=tenant)
+    else:
+        with Store.open(url, migrate=False) as store:
+            report = drills.run(store, tenant=tenant)
+    if folder is not None:
+        for path in report.write(folder):
+            click.echo(f"wrote {path}", err=True)
+    if output == "json":
+        emit_json(report.as_dict())
+    elif output == "markdown":
+        click.echo(report.as_markdown(), nl=False)
+    else:
+        emit_table(
+            ("drill", "expected", "observed", "back to", "result"),
+            [
+                (
+                    one.name,
+                    one.expected,
+                    ", ".join(one.observed),
+                    cell(one.recovery_point),
+                    "passed" if one.passed else "FAILED",
+                )
+                for one in report.drills
+            ],
+        )
+        for run, checkpoint, held in report.own_runs:
+            click.echo(f"{cell(run)} {cell(checkpoint)}: {'recoverable' if held else 'NOT recoverable'}")
+    if not report.passed:
+        raise click.exceptions.Exit(EXIT_DENIED)

@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from task_support import committed
+
+from gate.cli import cli
+from gate.errors import ConflictError, StoreError
+from gate.lab import drills
+from gate.lab.longtask import stage
+from gate.lab.longtask.stage import Stage
+from gate.longtask.log import TaskLog
+from gate.longtask.runbook import RUNBOOK
+from gate.longtask.signals import collect
+from gate.records import LedgerEntry
+
+
+def run_cli(task: Stage, *arguments: str) -> Result:
+    records = ["--store", f"sqlite:///{task.store._database.location.path}", "--tenant", task.tenant]
+    return CliRunner().invoke(cli, [*arguments, *records], catch_exceptions=False)
+
+
+def test_forgotten_session_loses_its_content_and_its_chain_still_verifies(task: Stage) -> None:
+    done, run = committed(task)
+    events = task.store.verify_run(task.tenant, run.run_id)
+    words = done.artifact.goal.content.encode()
+    files = sorted(Path(str(task.store._database.location.path)).parent.glob("records.sqlite*"))
+    assert any(words in file.read_bytes() for file in files)
+    found = run_cli(task, "forget", run.session_id, "--by", "privacy@example", "--output", "json")
+    receipt = json.loads(found.output)
+    assert found.exit_code == 0
+    assert receipt["counts"] == {
+        "artifacts": 1,
+        "checkpoints": 1,
+        "events": 24,
+        "locators": len(done.artifact.evidence_locators),
+        "packets": 0,
+        "progress": 1,
+    }
+    assert task.store.verify_run(task.tenant, run.run_id) > events
+    stored = task.store.task_artifact(task.tenant, done.artifact.artifact_id)
+    assert stored is not None
+    assert (stored.body, str(stored.status), stored.digest) == (None, "erased", done.artifact_digest)
+    with pytest.raises(StoreError) as erased:
+        TaskLog(store=task.store).read(task.tenant, run.run_id, first=1, last=24)
+    assert erased.value.code == "task_log_erased"
+    assert [file.name for file in files if words in file.read_bytes()] == []
+    last = task.store.events(task.tenant, run.run_id)
+    assert receipt["digest"] in [event.payload.get("digest") for event in last]
+
+
+def test_forgotten_session_derives_nothing_more_and_nothing_twice(task: Stage) -> None:
+    done, run = committed(task)
+    task.store.freeze_session(task.tenant, run.session_id, requested_by="p", reason="")
+    with pytest.raises(ConflictError) as frozen:
+        task.append(run, first=25, last=25)
+    first = task.store.erase_session(task.tenant, run.session_id)
+    assert frozen.value.code == "session_forgotten"
+    assert task.store.erase_session(task.tenant, run.session_id) == first
+    again = task.rehydrator().rehydrate(run, done.envelope_id, stage.material())
+    assert again.built is None
+
+
+def test_session_of_nobody_is_not_forgotten(task: Stage) -> None:
+    found = run_cli(task, "forget", "session-of-nobody")
+    assert (found.exit_code, "session_unknown" in found.output) == (1, True)
+    with pytest.raises(ConflictError) as other:
+        task.store.erase_session(task.tenant, "session-of-nobody")
+    assert other.value.code == "session_not_frozen"
+
+
+def test_forgetting_one_session_leaves_the_others(task: Stage) -> None:
+    _, run = committed(task)
+    kept, other = committed(task)
+    task.store.freeze_session(task.tenant, run.session_id, requested_by="p", reason="")
+    task.store.erase_session(task.tenant, run.session_id)
+    assert task.rehydrator().rehydrate(other, kept.envelope_id, stage.material()).reason == "continuity_validated"
+
+
+def test_tainted_artifact_stops_its_runs_and_lists_what_it_touched(task: Stage) -> None:
+    first, run = committed(task)
+    back = task.rehydrator().rehydrate(run, first.envelope_id, stage.material())
+    assert back.run is not None
+    assert back.built is not None
+    task.append(back.run, first=25, last=26)
+    second = task.coordinator().compact(back.run, stage.request(back.run, from_log=False))
+    found = run_cli(task, "taint", first.artifact.artifact_id, "--reason", "secret found", "--output", "json")
+    assert json.loads(found.output) == {
+        "artifacts": [first.artifact.artifact_id, second.artifact.artifact_id],
+        "runs": [run.run_id],
+        "packets": [back.built.packet.semantic_packet_digest],
+        "effects": [],
+    }
+    record = task.store.run(task.tenant, run.run_id)
+    assert record is not None
+    assert str(record.status) == "stopped"
+    again = task.rehydrator().rehydrate(back.run, second.envelope_id, stage.material())
+    assert again.built is None
+    assert "artifact_tainted" in again.decision.codes
+
+
+def test_unknown_artifact_is_not_tainted(task: Stage) -> None:
+    found = run_cli(task, "taint", "art-404", "--reason", "x")
+    assert (found.exit_code, "artifact_unknown" in found.output) == (1, True)
+
+
+def test_events_that_a_checkpoint_stands_on_are_kept(task: Stage) -> None:
+    first, run = committed(task)
+    assert task.store.retire_task_events(task.tenant, run.run_id, older_than_ms=0) == 0
+    assert task.rehydrator().rehydrate(run, first.envelope_id, stage.material()).reason == "continuity_validated"
+
+
+def test_orphan_within_its_grace_or_held_is_not_cleaned(task: Stage) -> None:
+    assert drills.crash_before_checkpoint(task, Path()).passed
+
+
+def test_four_drills_on_a_copy_change_nothing_of_the_store(task: Stage) -> None:
+    done, run = committed(task)
+    before = task.store.events(task.tenant, run.run_id)
+    report = drills.run(task.store, tenant=task.tenant)
+    assert [(one.name, one.observed) for one in report.drills] == [
+        ("crash after artifact, before checkpoint", ("continuity_validated",)),
+        ("committed artifact deleted", ("checkpoint_artifact_mismatch",)),
+        ("workspace changed", ("stale_workspace_digest",)),
+        ("artifact schema upgraded", ("artifact_rejected_schema",)),
+    ]
+    assert report.passed
+    assert report.own_runs == ((run.run_id, done.checkpoint.checkpoint_id, True),)
+    assert task.store.events(task.tenant, run.run_id) == before
+    assert task.store.task_runs(task.tenant) == (run.run_id,)
+
+
+def test_drill_command_writes_its_report_and_exits_with_the_result(task: Stage, tmp_path: Path) -> None:
+    found = run_cli(task, "drill", "--report", str(tmp_path / "out"), "--output", "json")
+    assert found.exit_code == 0
+    assert json.loads((tmp_path / "out" / "drills.json").read_text())["passed"] is True
+    text = (tmp_path / "out" / "drills.md").read_text()
+    assert {code for code in RUNBOOK if f"| {code} |" not in text} == set()
+
+
+def test_signals_say_what_was_measured_and_none_for_what_was_not(task: Stage) -> None:
+    assert (collect(task.store, task.tenant).recoverable_share, collect(task.store, task.tenant).runs) == (None, 0)
+    done, run = committed(task)
+    task.live = "workspace-changed"
+    task.rehydrator().rehydrate(run, done.envelope_id, stage.material())
+    found = collect(task.store, task.tenant)
+    assert (found.runs, found.checkpoints, found.recoverable_share, found.replay_share) == (1, 1, 1.0, 1.0)
+    assert (found.compactions, found.compaction_failures, found.fallback_share) == (1, 0, None)
+    assert (found.rehydrations, found.rejections) == (1, (("stale_workspace_digest", 1),))
+    assert found.released_bytes == done.bytes_before - done.bytes_after
+
+
+def test_repeated_evidence_after_a_resume_is_counted(task: Stage) -> None:
+    _, run = committed(task)
+    for _ in range(3):
+        task.store.log_task(
+            LedgerEntry(
+                tenant_id=task.tenant,
+                run_id=run.run_id,
+                kind="reload",
+                outcome="match",
+                operator="drill",
+                audit='{"locator_id":"loc-1"}',
+                bytes_after=10,
+            )
+        )
+    found = collect(task.store, task.tenant)
+    assert (found.reloads, found.reloaded_bytes, found.repeated_evidence) == (3, 30, 2)
+
+
+def test_status_command_shows_the_signals_without_a_sidecar(task: Stage) -> None:
+    committed(task)
+    found = run_cli(task, "status", "--continuity", "--output", "json")
+    text = run_cli(task, "status", "--continuity")
+    assert (found.exit_code, json.loads(found.output)["recoverable_share"]) == (0, 1.0)
+    assert "fallback share" in text.output
+    assert "not measured" in text.output
+
+
+@pytest.mark.parametrize("arguments", [("status",), ("status", "--continuity")])
+def test_status_command_without_its_source_is_a_usage_error(arguments: tuple[str, ...]) -> None:
+    assert CliRunner().invoke(cli, list(arguments)).exit_code == 2
