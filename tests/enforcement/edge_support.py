@@ -206,7 +206,8 @@ class Edge:
     bodies: list[str] = field(default_factory=list)
 
     def plan(self, steps: Sequence[PlanStep] | None = None, plan_ref: str = "immutable-plan-42", **options: Any) -> Any:
-        return self.gate.plan(
+        enter = self.gate.resume_plan if options.pop("resume", False) else self.gate.plan
+        return enter(
             options.pop("run", self.run),
             "run_change_plan",
             **{
@@ -239,7 +240,8 @@ class Edge:
 @contextmanager
 def open_edge(point: Any, folder: Path, **options: Any) -> Iterator[Edge]:
     path = folder / "records.sqlite"
-    store = Store.open(f"sqlite:///{path}", busy_timeout_ms=30_000)
+    url = options.pop("url", f"sqlite:///{path}")
+    store = Store.open(url, busy_timeout_ms=30_000)
     trace, rights = Kept(), Rights({EDITOR_A, ZONE_A})
     # The key of the reviewer is good from 2026 on, whatever this machine's clock says.
     verifier = VerifierSource(ask=passed, capabilities=frozenset({"roll_out"}), checked_by="rollout-health")
