@@ -68,6 +68,8 @@ class CaseResult:
     reasons: tuple[str, ...]
     refused_as_registered: bool
     """That answer is as strict as the register says, for the reason it names."""
+    decided: bool
+    """By the policies, with the bundle that decided in the audit."""
     failed_closed: bool
     """The gate refused besides because a required rule is missing."""
     effect_ran: bool

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gate.continuity import UserConstraint
 from gate.documents.compaction import RegisteredRule
 from gate.errors import GateError
 from gate.evidence import Run
@@ -173,8 +174,6 @@ def _ready(ground: Ground, rule: RegisteredRule, main: Run, tenant: str) -> _Pla
     shared = not probe.before and probe.forbidden.verdict == "deny"
     run = main if shared else ground.start(tenant, f"of-{rule.rule_id}")
     if probe.constraint is not None:
-        from gate.continuity import UserConstraint
-
         ground.gate.record_constraint(
             run,
             UserConstraint(
@@ -240,6 +239,7 @@ def _case(
         verdict=answer.verdict,
         reasons=answer.reasons,
         refused_as_registered=as_registered,
+        decided=answer.decided,
         failed_closed=MISSING_RULE in answer.reasons,
         effect_ran=answer.ran,
         stale=stale_value(rule, has, context),
