@@ -54,6 +54,18 @@ test_resume_tool_is_a_call if {
 	_codes(doc) == {"required_rule_missing"}
 }
 
+_showing := core.put(core.put(fixture.calling, "/operation", "model_call"), "/checkpoint", "llm")
+
+test_none_model_call_with_every_rule if _codes(_showing) == set()
+
+test_deny_model_call_rule_missing if {
+	_codes(core.put(_showing, "/evidence/compaction/rules", [])) == {"required_rule_missing"}
+}
+
+test_none_model_call_first_epoch if {
+	_codes(core.put(core.without(_showing, "/evidence/compaction"), "/state/run/epoch", 1)) == set()
+}
+
 test_none_rule_missing_where_the_bundle_does_not_mind if {
 	doc := core.put(fixture.calling, "/evidence/compaction/rules", [])
 	_codes_of(doc, fixture.with_contract("/fail_closed", false)) == set()

@@ -31,7 +31,10 @@ test_report_beside_operation_is_not_read if {
 	got == "reject"
 }
 
-test_reject_empty if posture.posture == "reject" with input as {}
+test_reject_empty if {
+	got := posture.report with input as {}
+	[got.posture, got.released, got.owner, count(got.failed)] == ["reject", false, null, 9]
+}
 
 # Each way to fail a gate, with the gate that blocks and the posture that is left.
 _failing := [
