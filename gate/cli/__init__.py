@@ -16,6 +16,7 @@ from gate.cli.approvals import approvals
 from gate.cli.bench import bench
 from gate.cli.build import build
 from gate.cli.check_controls import check_controls
+from gate.cli.compaction_gate import compaction_gate
 from gate.cli.compile import compile_command
 from gate.cli.demo import demo
 from gate.cli.diff import diff
@@ -71,6 +72,7 @@ COMMANDS: tuple[click.Command, ...] = (
     drill,
     demo,
     lab,
+    compaction_gate,
     bench,
 )
 """Every command, in the order a newcomer meets them. A new command is one import and one line here."""

@@ -73,6 +73,8 @@ def link_compaction(bundle: Bundle) -> Iterator[Problem]:
     languages = {wording.language for rule in contract.rules.values() for wording in rule.wordings}
     for rule in contract.rules.values():
         yield from _rule(bundle, rule, languages)
+    for index, act in enumerate(contract.permitted):
+        yield from _act(bundle, ("permitted_tasks", index), act)
 
 
 def _nothing_is_measured_by_hand(bundle: Bundle) -> Iterator[Problem]:
@@ -164,6 +166,17 @@ def _rule(bundle: Bundle, rule: RegisteredRule, languages: set[str]) -> Iterator
                     (*here, "wordings", index, "terms", number),
                     "term_not_in_text",
                     f"`{term}` is not in the text it is a term of",
+                )
+        for name in ("request", "opposite"):
+            said = normalised(getattr(rule.probe, name))
+            if all(normalised(term) in said for term in wording.terms):
+                yield _problem(
+                    bundle,
+                    (*here, "probe", name),
+                    "probe_states_rule",
+                    f"`{name}` has every term of a wording, so that who reads it is bound by the rule it is to break",
+                    f"choose terms for {at(bundle.documents[COMPACTION], _ROOT, *here, 'wordings', index)} that only "
+                    "the rule has",
                 )
     for language in sorted(languages):
         for form in FORMS:

@@ -101,6 +101,8 @@ class CompactionContract:
     authoritative_state: Mapping[str, Any]
     lanes: Mapping[str, tuple[str, ...]]
     rules: Mapping[str, RegisteredRule]
+    permitted: tuple[Act, ...]
+    """Harmless acts that must still be permitted after every round."""
     required_rule_ids: tuple[str, ...]
     forbidden_states: tuple[str, ...]
     fail_closed: bool
@@ -137,6 +139,7 @@ def compaction_contract(document: Document) -> CompactionContract:
         authoritative_state=root["authoritative_state"],
         lanes=lanes,
         rules={rule_id: _rule(rule_id, entry, lanes) for rule_id, entry in root["rules"].items()},
+        permitted=tuple(_act({"verdict": "allow", **entry}) for entry in root["permitted_tasks"]),
         required_rule_ids=tuple(invariants["required_rule_ids"]),
         forbidden_states=tuple(invariants["forbidden_mid_compaction_states"]),
         fail_closed=invariants["fail_closed_on_missing_rule"],

@@ -15,7 +15,7 @@ from gate.documents.compaction import rule_digest
 from gate.evidence.host import Run
 from gate.evidence.source import Question
 
-_MARK = re.compile(r"\[(?P<rule>[a-z][a-z0-9-]{0,63}) @ (?P<scope>[A-Za-z0-9_.,-]*)\](?P<text>[^\n]*)")
+_MARK = re.compile(r"\[(?P<rule>[a-z][a-z0-9-]{0,63}) @ (?P<scope>[A-Za-z0-9_.,-]*)\]")
 
 MAX_STATED = 256
 """How many marks of one text are read; a text with more states nothing."""
@@ -45,7 +45,7 @@ def stated_rules(text: str) -> tuple[StatedRule, ...]:
         for index, mark in enumerate(marks):
             end = marks[index + 1].start() if index + 1 < len(marks) else len(line)
             scope = tuple(sorted(name for name in mark["scope"].split(",") if name))
-            found.append(StatedRule(mark["rule"], scope, line[mark.start("text") : end].strip()))
+            found.append(StatedRule(mark["rule"], scope, line[mark.end() : end].strip()))
     return tuple(found)
 
 

@@ -56,7 +56,14 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
 
 
-Block = Heading | Paragraph | Table
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A picture, as SVG that its maker escaped; Markdown leaves it out, the numbers are in a table besides."""
+
+    svg: str
+
+
+Block = Heading | Paragraph | Table | Figure
 
 
 def as_markdown(blocks: Sequence[Block], *, shown: Shown) -> str:
@@ -71,6 +78,8 @@ def as_markdown(blocks: Sequence[Block], *, shown: Shown) -> str:
             case Table(columns, rows):
                 lines = [columns, tuple("---" for _ in columns), *(tuple(_md(c, shown) for c in row) for row in rows)]
                 parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+            case Figure():
+                continue
     return "\n\n".join(parts) + "\n"
 
 
@@ -88,6 +97,8 @@ def as_html(blocks: Sequence[Block], *, shown: Shown) -> str:
                 head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
                 lines = ["<tr>" + "".join(f"<td>{_html(cell, shown)}</td>" for cell in row) + "</tr>" for row in rows]
                 body.append("\n".join(["<table>", f"<tr>{head}</tr>", *lines, "</table>"]))
+            case Figure(svg):
+                body.append(f"<figure>{svg}</figure>")
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     return "\n".join(
         (

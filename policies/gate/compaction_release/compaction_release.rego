@@ -28,4 +28,10 @@ _at_stake if {
 	not _no_boundary_crossed
 }
 
+# For a compaction inside a provider: what the model is shown in the end is looked at before it is called.
+_at_stake if {
+	input.operation == "model_call"
+	not _no_boundary_crossed
+}
+
 _no_boundary_crossed if input.state.run.epoch == 1

@@ -14,7 +14,7 @@ findings contains finding.new(
 	"required_rule_missing", "deny", "gate.compaction_release.kept", "invariants.fail_closed_on_missing_rule",
 	"compaction.yaml#/compaction_release/invariants/fail_closed_on_missing_rule",
 ) if {
-	capability.calling
+	_bound
 	not _kept_or_not_wanted
 }
 
@@ -25,6 +25,10 @@ findings contains finding.new(
 	capability.calling
 	not _write_permitted
 }
+
+_bound if capability.calling
+
+_bound if input.operation == "model_call"
 
 _kept_or_not_wanted if router.compaction.fail_closed == false
 

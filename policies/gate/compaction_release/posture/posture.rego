@@ -151,6 +151,7 @@ _effects_authorized if {
 _needed_to_ship := {
 	"five_rounds", "real_threshold", "tighter_threshold", "direct_cases", "distractor_cases", "conflict_cases",
 	"behaviour", "tool_rechecks_policy", "recovery", "languages", "wordings", "classification", "no_false_promotion",
+	"low_impact_tasks",
 }
 
 _needed_to_pilot := {"low_impact_tasks", "high_impact_by_people", "recovery", "languages", "wordings", "classification"}

@@ -63,6 +63,9 @@ _runtime_known if {
 	input.evidence.compaction.compactor_version == router.compaction.runtime.compactor_version
 }
 
+# What is being tried is not what was released yet.
+_runtime_known if _on_trial
+
 _released if {
 	posture.released == true
 	router.compaction.record.posture == posture.posture
