@@ -16,7 +16,7 @@ compaction["runtime"] := {
 	"model": "scripted-reader-1",
 	"harness": "gate-compaction-harness-1",
 	"compactor": "custom",
-	"compactor_version": "structured-1",
+	"compactor_version": "structured@1",
 	"compaction_threshold": 1600,
 	"tighter_threshold": 900,
 	"max_compactions_tested": 5,
@@ -29,8 +29,8 @@ compaction["runtime"] := {
 compaction["digests"] := {
 	"model": "sha256:5c0992a2514ae5d90feaa0ef9242dd7cf7dadfe0f92bb94f31c9581c0034d7bb",
 	"harness": "sha256:58c5e03b4a779655dd74efa5fcf6dcf827ae10fd249183182db5777c101d183a",
-	"compactor": "sha256:5d1745725cc1de5c38b4b26034bf4a9d4557b57abbbeca25b0a732d6dbf3ba4f",
-	"rules": "sha256:fbab598cd89497408510959a7072adace8234a7c9cf47bba88de2c95599a9b9d",
+	"compactor": "sha256:617edf80e9ae01204df1c273a2550fdae74d71bafa02095699e29c95e28e68cf",
+	"rules": "sha256:c6081a72612d6c274b948539dde6bad656e9db70e4b9f2a16195ff85cc84d9e6",
 	"tools": "sha256:16658c96f9212217d80b0067d50fe954f65a711df432c73e9556ce078b410641",
 }
 

@@ -2,9 +2,11 @@
 
 package gate.bundles.refund_desk
 
+import data.gate.evidence.known
+
 default _v_boolean_evidence_charge_review_duplicate := null
 
-_v_boolean_evidence_charge_review_duplicate := input.evidence.charge_review.duplicate
+_v_boolean_evidence_charge_review_duplicate := known.section.charge_review.duplicate
 
 _v_boolean_evidence_charge_review_duplicate_typed if is_boolean(_v_boolean_evidence_charge_review_duplicate)
 
@@ -16,7 +18,7 @@ _v_number_arguments_amount_minor_typed if is_number(_v_number_arguments_amount_m
 
 default _v_number_evidence_charge_review_amount_minor := null
 
-_v_number_evidence_charge_review_amount_minor := input.evidence.charge_review.amount_minor
+_v_number_evidence_charge_review_amount_minor := known.section.charge_review.amount_minor
 
 _v_number_evidence_charge_review_amount_minor_typed if is_number(_v_number_evidence_charge_review_amount_minor)
 
@@ -40,31 +42,31 @@ _v_string_arguments_note_typed if is_string(_v_string_arguments_note)
 
 default _v_string_evidence_charge_review_charge_id := null
 
-_v_string_evidence_charge_review_charge_id := input.evidence.charge_review.charge_id
+_v_string_evidence_charge_review_charge_id := known.section.charge_review.charge_id
 
 _v_string_evidence_charge_review_charge_id_typed if is_string(_v_string_evidence_charge_review_charge_id)
 
 default _v_string_evidence_charge_review_currency := null
 
-_v_string_evidence_charge_review_currency := input.evidence.charge_review.currency
+_v_string_evidence_charge_review_currency := known.section.charge_review.currency
 
 _v_string_evidence_charge_review_currency_typed if is_string(_v_string_evidence_charge_review_currency)
 
 default _v_string_evidence_charge_review_duplicate_of := null
 
-_v_string_evidence_charge_review_duplicate_of := input.evidence.charge_review.duplicate_of
+_v_string_evidence_charge_review_duplicate_of := known.section.charge_review.duplicate_of
 
 _v_string_evidence_charge_review_duplicate_of_typed if is_string(_v_string_evidence_charge_review_duplicate_of)
 
 default _v_string_evidence_charge_review_principal_id := null
 
-_v_string_evidence_charge_review_principal_id := input.evidence.charge_review.principal_id
+_v_string_evidence_charge_review_principal_id := known.section.charge_review.principal_id
 
 _v_string_evidence_charge_review_principal_id_typed if is_string(_v_string_evidence_charge_review_principal_id)
 
 default _v_string_evidence_charge_review_tenant_id := null
 
-_v_string_evidence_charge_review_tenant_id := input.evidence.charge_review.tenant_id
+_v_string_evidence_charge_review_tenant_id := known.section.charge_review.tenant_id
 
 _v_string_evidence_charge_review_tenant_id_typed if is_string(_v_string_evidence_charge_review_tenant_id)
 
