@@ -7,7 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gate.continuity import Boundary, Desk, Resumption, UserConstraint, boundary, recovery, resume, user_constraints
+from gate.continuity import (
+    Boundary,
+    Child,
+    Desk,
+    Recipient,
+    Resumption,
+    UserConstraint,
+    boundary,
+    recovery,
+    resume,
+    user_constraints,
+)
 from gate.evidence import Run
 from gate.records import ConstraintRecord, OpenWork, Progress
 
@@ -17,12 +28,15 @@ class Crossing:
 
     _desk: Desk
 
-    def prepare_boundary(self, run: Run, reason: str, *, envelope_id: str | None = None) -> Boundary:
+    def prepare_boundary(
+        self, run: Run, reason: str, *, envelope_id: str | None = None, to: Recipient | None = None
+    ) -> Boundary:
         """Stops the run and writes its envelope; `reason` is context_compaction, context_reset, handoff or fork.
 
-        Raises `ActionBlocked` when no boundary is permitted now, `InputError` as `gate.continuity.boundary.prepare`.
+        `to`: who receives a handoff; nobody else can resume from it, and without one a handoff is refused. Raises
+        `ActionBlocked` when no boundary is permitted now, `InputError` as `gate.continuity.boundary.prepare`.
         """
-        return boundary.prepare(self._desk, run, reason, envelope_id=envelope_id)
+        return boundary.prepare(self._desk, run, reason, envelope_id=envelope_id, to=to)
 
     def seal_summary(self, envelope: Boundary, summary: str) -> Boundary:
         """Binds the summary that was made to the envelope; only its digest is kept.
@@ -36,18 +50,27 @@ class Crossing:
         return recovery.recover(self._desk, run)
 
     def note_boundary(
-        self, run: Run, reason: str, *, summary: str | None = None, envelope_id: str | None = None
+        self,
+        run: Run,
+        reason: str,
+        *,
+        summary: str | None = None,
+        envelope_id: str | None = None,
+        to: Recipient | None = None,
     ) -> Boundary:
         """Records a boundary that nobody asked for, such as a compaction by the model's provider."""
-        return recovery.note(self._desk, run, reason, summary=summary, envelope_id=envelope_id)
+        return recovery.note(self._desk, run, reason, summary=summary, envelope_id=envelope_id, to=to)
 
-    def resume(self, envelope_id: str, presented_summary: str | None, host: Run) -> Resumption:
+    def resume(
+        self, envelope_id: str, presented_summary: str | None, host: Run, *, child: Child | None = None
+    ) -> Resumption:
         """Validates the boundary and, once, starts the next epoch; exactly three verdicts, none of which is an allow.
 
-        `host` is the host's own handle on the run, with its verified identity. Raises as
+        `host` is the host's own handle on the run, with its verified identity. A resume of a fork also starts a run
+        beside it, which is in the answer; `child` names it, and is made up when it is None. Raises as
         `gate.continuity.resume.resume` does.
         """
-        return resume.resume(self._desk, envelope_id, presented_summary, host)
+        return resume.resume(self._desk, envelope_id, presented_summary, host, child=child)
 
     def record_constraint(self, run: Run, constraint: UserConstraint) -> ConstraintRecord:
         """Records what the user just forbade; enforced from the next decision on, whatever the context says later."""

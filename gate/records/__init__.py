@@ -5,7 +5,7 @@ Only re-exports.
 
 from __future__ import annotations
 
-from gate.records.boundaries import BoundaryRecord, BoundaryStatus, EventRange
+from gate.records.boundaries import BoundaryRecord, BoundaryStatus, EventRange, NewChild
 from gate.records.chains import ChainState
 from gate.records.constraints import ConstraintRecord, NewConstraint
 from gate.records.continuity_store import BoundaryProof, RunSnapshot
@@ -76,6 +76,7 @@ __all__ = [
     "GateKey",
     "HistoryStep",
     "IdempotencyRecord",
+    "NewChild",
     "NewConstraint",
     "Obligations",
     "OpenWork",

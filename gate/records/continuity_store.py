@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from gate import canonical
 from gate.records import boundaries, chains, checks, constraints, open_actions, progress, runs
-from gate.records.boundaries import BoundaryRecord, BoundaryStatus, EventRange
+from gate.records.boundaries import BoundaryRecord, BoundaryStatus, EventRange, NewChild
 from gate.records.clock import now_ms
 from gate.records.constraints import ConstraintRecord, NewConstraint
 from gate.records.database import Database
@@ -197,13 +197,17 @@ class ContinuityStore:
         run_version: int,
         head: tuple[int, str],
         resumed_by: str,
+        agent_id: str | None = None,
+        child: NewChild | None = None,
     ) -> tuple[BoundaryRecord, int, Event]:
         """Resumes a sealed boundary, once; with the new epoch and the event that says so.
 
         Raises `ConflictError`: see `gate.records.boundaries.resume`.
         """
         tenant_id, envelope_id = checks.name("tenant_id", tenant_id), checks.name("envelope_id", envelope_id)
-        resumed_by = checks.name("resumed_by", resumed_by)
+        resumed_by, agent_id = checks.name("resumed_by", resumed_by), checks.optional_name("agent_id", agent_id)
+        if child is not None:
+            checks.name("run_id", child.run_id), checks.name("session_id", child.session_id)
         return self._database.writing(
             lambda tx: boundaries.resume(
                 tx,
@@ -213,6 +217,8 @@ class ContinuityStore:
                 run_version=run_version,
                 head=head,
                 resumed_by=resumed_by,
+                agent_id=agent_id,
+                child=child,
             )
         )
 

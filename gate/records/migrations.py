@@ -218,6 +218,8 @@ _SESSIONS = (
 )
 
 _ALTERATIONS = (
+    "ALTER TABLE runs ADD COLUMN parent_run_id TEXT",
+    "ALTER TABLE runs ADD COLUMN forked_from TEXT",
     """CREATE TABLE event_alterations (
         tenant_id TEXT NOT NULL, run_id TEXT NOT NULL, seq BIGINT NOT NULL,
         PRIMARY KEY (tenant_id, run_id, seq))""",
@@ -261,7 +263,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(5, "boundaries, epochs, progress, obligations, user constraints", _CONTINUITY),
     Migration(6, "plans of several steps, each recorded once", _PLANS),
     Migration(7, "capability sessions", _SESSIONS),
-    Migration(8, "notes of events that were changed behind the gate", _ALTERATIONS, _NOTED_BY),
+    Migration(8, "lineage of forked runs, notes of events that were changed behind the gate", _ALTERATIONS, _NOTED_BY),
 )
 
 LATEST = MIGRATIONS[-1].version

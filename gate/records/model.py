@@ -114,6 +114,10 @@ class RunRecord:
     """The approval that a paused run waits for; None when nobody paused it for one."""
     epoch: int = 1
     """How often a context was started for this run: 1, and one more with every boundary that was resumed."""
+    parent_run_id: str | None = None
+    """The run that this one was forked from; None for one that was started."""
+    forked_from: str | None = None
+    """Envelope of that fork."""
     boundary_id: str | None = None
     """Envelope of the boundary that is written and not yet resumed; nothing runs while there is one."""
 

@@ -102,7 +102,7 @@ def create(tx: Connection, new: RunRecord) -> RunRecord:
             "tenant_id", "run_id", "agent_id", "principal_id", "session_id", "trace_id", "authorization_mode"
         )
     }  # fmt: skip
-    for field in ("delegated_principal_id", "delegated_scope"):
+    for field in ("delegated_principal_id", "delegated_scope", "parent_run_id", "forked_from"):
         row[field] = checks.optional_name(field, getattr(new, field))
     row |= {
         "status": RunStatus.RUNNING.value,
@@ -113,7 +113,8 @@ def create(tx: Connection, new: RunRecord) -> RunRecord:
     inserted = _INSERT(tx, row)
     if inserted is None:
         raise checks.conflict("run_exists", f"the run `{row['run_id']}` exists already", "choose a new run id")
-    LockedRun(tx, inserted).append("run_created", {"agent_id": new.agent_id, "status": "running"})
+    lineage = {} if new.parent_run_id is None else {"parent_run_id": new.parent_run_id, "forked_from": new.forked_from}
+    LockedRun(tx, inserted).append("run_created", {"agent_id": new.agent_id, "status": "running", **lineage})
     return _record(inserted)
 
 

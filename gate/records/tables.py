@@ -25,7 +25,7 @@ RUNS = _table(
     "runs",
     "tenant_id run_id agent_id principal_id session_id trace_id authorization_mode status status_reason head_hash",
     "version head_seq epoch",
-    "delegated_principal_id delegated_scope waiting_for boundary_id",
+    "delegated_principal_id delegated_scope waiting_for boundary_id parent_run_id forked_from",
 )
 
 EVENTS = _table("events", "tenant_id run_id prev_hash hash event_type payload", "seq at_ms")
