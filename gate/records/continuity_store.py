@@ -247,6 +247,17 @@ class ContinuityStore:
         tenant_id, principal_id = checks.name("tenant_id", tenant_id), checks.name("principal_id", principal_id)
         return self._database.reading(lambda tx: constraints.active(tx, tenant_id, principal_id))
 
+    def binding_constraints(self, tenant_id: str, principal_id: str) -> tuple[int, tuple[ConstraintRecord, ...]]:
+        """The version of the principal's constraints and those that are not withdrawn, from one moment."""
+        tenant_id, principal_id = checks.name("tenant_id", tenant_id), checks.name("principal_id", principal_id)
+
+        def read(tx: Connection) -> tuple[int, tuple[ConstraintRecord, ...]]:
+            # The version first: what is recorded in between makes the claim of this decision stale, not blind.
+            version = constraints.version(tx, tenant_id, principal_id)
+            return version, constraints.active(tx, tenant_id, principal_id)
+
+        return self._database.reading(read)
+
     def record_progress(self, tenant_id: str, run_id: str, new: Progress) -> None:
         """Replaces what is recorded of where the run stands. Raises `ConflictError` `run_unknown`, `InputError`."""
         tenant_id, run_id = checks.name("tenant_id", tenant_id), checks.name("run_id", run_id)

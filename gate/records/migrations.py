@@ -218,6 +218,10 @@ _SESSIONS = (
 )
 
 _ALTERATIONS = (
+    """CREATE TABLE constraint_versions (
+        tenant_id TEXT NOT NULL, principal_id TEXT NOT NULL, version BIGINT NOT NULL CHECK (version >= 0),
+        PRIMARY KEY (tenant_id, principal_id))""",
+    "INSERT INTO constraint_versions SELECT DISTINCT tenant_id, principal_id, 0 FROM runs",
     "ALTER TABLE runs ADD COLUMN parent_run_id TEXT",
     "ALTER TABLE runs ADD COLUMN forked_from TEXT",
     """CREATE TABLE event_alterations (
@@ -263,7 +267,12 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(5, "boundaries, epochs, progress, obligations, user constraints", _CONTINUITY),
     Migration(6, "plans of several steps, each recorded once", _PLANS),
     Migration(7, "capability sessions", _SESSIONS),
-    Migration(8, "lineage of forked runs, notes of events that were changed behind the gate", _ALTERATIONS, _NOTED_BY),
+    Migration(
+        8,
+        "lineage of forked runs, versions of constraints, notes of events that were changed behind the gate",
+        _ALTERATIONS,
+        _NOTED_BY,
+    ),
 )
 
 LATEST = MIGRATIONS[-1].version

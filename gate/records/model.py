@@ -308,6 +308,8 @@ class Claim:
     """Version of the effect row that was read; None when there was none."""
     approval_id: str | None = None
     approval_version: int | None = None
+    constraint_version: int = 0
+    """Version of the principal's constraints that the decision read; one that grew since loses the claim."""
     intent_digest: str | None = None
     """What a rejection is remembered by; a rejection that was recorded since the decision loses the claim."""
     standing_digest: str | None = None

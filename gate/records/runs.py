@@ -16,7 +16,7 @@ from gate.records import checks, marks
 from gate.records.clock import now_ms
 from gate.records.model import RUN_MOVES, Event, RunRecord, RunStatus
 from gate.records.statements import InsertAndUpdate, InsertNew
-from gate.records.tables import EVENTS, RUNS
+from gate.records.tables import CONSTRAINT_VERSIONS, EVENTS, RUNS
 
 GENESIS = marks.GENESIS
 """`prev_hash` of the first event of every run."""
@@ -28,6 +28,7 @@ MAX_EVENT_BYTES = 16_384
 _READ = select(RUNS).where(RUNS.c.tenant_id == bindparam("tenant"), RUNS.c.run_id == bindparam("run"))
 _LOCK = _READ.with_for_update()
 _INSERT = InsertNew(RUNS)
+_INSERT_PRINCIPAL = InsertNew(CONSTRAINT_VERSIONS)
 _APPEND = InsertAndUpdate(
     insert(EVENTS).values({column.name: bindparam(f"new_{column.name}") for column in EVENTS.c}),
     update(RUNS)
@@ -39,7 +40,8 @@ _APPEND = InsertAndUpdate(
 class LockedRun:
     """A run whose row is locked until the transaction ends, with the end of its event chain.
 
-    Every transaction locks in one order: runs by id, approval, idempotency key, effect, counters by name.
+    Every transaction locks in one order: runs by id, constraint version, approval, idempotency key,
+    effect, counters by name.
     """
 
     def __init__(self, tx: Connection, row: RowMapping) -> None:
@@ -110,6 +112,8 @@ def create(tx: Connection, new: RunRecord) -> RunRecord:
     }
     row |= {"version": 1, "head_seq": 0, "head_hash": GENESIS, "epoch": 1}
     row |= {"waiting_for": None, "boundary_id": None}
+    # Before the run: whoever locks both locks the run first, and this one is nobody's yet.
+    _INSERT_PRINCIPAL(tx, {"tenant_id": row["tenant_id"], "principal_id": row["principal_id"], "version": 0})
     inserted = _INSERT(tx, row)
     if inserted is None:
         raise checks.conflict("run_exists", f"the run `{row['run_id']}` exists already", "choose a new run id")
@@ -180,15 +184,6 @@ def resume_from(tx: Connection, run: LockedRun, approval_id: str) -> None:
     """Lets the locked run go on that was paused for this approval; harmless for any other."""
     if run.status is RunStatus.PAUSED and run.row["waiting_for"] == approval_id:
         _moved(tx, run, RunStatus.RUNNING, f"approval {approval_id} is no longer waited for")
-
-
-def touch(tx: Connection, run: LockedRun) -> None:
-    """Makes whatever was decided about the locked run and not yet carried out stale."""
-    tx.execute(
-        update(RUNS)
-        .where(RUNS.c.tenant_id == run.row["tenant_id"], RUNS.c.run_id == run.row["run_id"])
-        .values(version=run.row["version"] + 1)
-    )
 
 
 def _moved(

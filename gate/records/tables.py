@@ -113,6 +113,9 @@ RUN_PROGRESS = _table(
 
 OBLIGATIONS = _table("obligations", "tenant_id run_id obligation status", "opened_at_ms version", "evidence_ref")
 
+CONSTRAINT_VERSIONS = _table("constraint_versions", "tenant_id principal_id", "version")
+"""A row for every principal that ever had a run; it grows with whatever is recorded or withdrawn for that principal."""
+
 USER_CONSTRAINTS = _table(
     "user_constraints",
     "tenant_id constraint_id principal_id run_id source_event status action applies_to predicate dnf words digest",
