@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gate.continuity.desk import MAX_ROUNDS, SCHEMA_VERSION, Desk, body_text, only_obligation, refuse
+from gate.continuity.desk import MAX_ROUNDS, SCHEMA_VERSION, Desk, Recipient, body_text, only_obligation, refuse
 from gate.continuity.view import ContextView, build
 from gate.decision import Decision
 from gate.errors import ConflictError, EvidenceError, InputError
@@ -81,23 +81,33 @@ class Boundary:
     """What whoever makes the summary may be told; structured state does not depend on it."""
 
 
-def prepare(desk: Desk, run: Run, reason: str, *, envelope_id: str | None = None) -> Boundary:
-    """Writes a boundary that somebody asks for; `reason` is one of `OPERATIONS`.
+def prepare(
+    desk: Desk, run: Run, reason: str, *, envelope_id: str | None = None, to: Recipient | None = None
+) -> Boundary:
+    """Writes a boundary that somebody asks for; `reason` is one of `OPERATIONS`, `to` who receives a handoff.
 
     Raises `ActionBlocked` when no boundary is permitted now, `InputError`: `boundary_reason_unknown`, `run_unknown`,
     `seal_key_missing`; `EvidenceError` when it cannot be traced.
     """
     if reason not in OPERATIONS:
         raise InputError(f"`{reason!a}` is not a reason for a boundary", code="boundary_reason_unknown")
-    return write(desk, run, reason, operation=OPERATIONS[reason], summary=None, envelope_id=envelope_id)
+    return write(desk, run, reason, operation=OPERATIONS[reason], summary=None, envelope_id=envelope_id, to=to)
 
 
 def write(
-    desk: Desk, run: Run, reason: str, *, operation: str, summary: str | None, envelope_id: str | None = None
+    desk: Desk,
+    run: Run,
+    reason: str,
+    *,
+    operation: str,
+    summary: str | None,
+    envelope_id: str | None = None,
+    to: Recipient | None = None,
 ) -> Boundary:
     """Asks, writes and traces one boundary; with a `summary`, or as a recovery, it is sealed at once."""
     tenant = desk.tenant(run)
     envelope_id = envelope_id or f"ce-{secrets.token_hex(12)}"
+    handoff_to = None if to is None or reason != "handoff" else {"agent_id": to.agent_id, "role": to.role}
     last: ConflictError | None = None
     for _ in range(MAX_ROUNDS):
         now_ms = desk.clock_ms()
@@ -105,11 +115,12 @@ def write(
         if snapshot is None:
             raise InputError(f"run `{run.run_id}` is not known", code="run_unknown")
         seen: list[tuple[Facts, Prepared]] = []
-        answer = desk.ask(run.agent_id, _question(desk, run, snapshot, operation, now_ms, seen))
+        answer = desk.ask(run.agent_id, _question(desk, run, snapshot, operation, handoff_to, now_ms, seen))
         decision = answer.decision.enforce()
         facts, prepared = seen[-1]
         try:
             body = _body(desk, run, snapshot, facts, decision, reason, envelope_id, now_ms, summary)
+            body["handoff_to"] = handoff_to
             new = _row(desk, snapshot, body, now_ms)
             written, event = desk.store.write_boundary(
                 new,
@@ -144,7 +155,9 @@ def seal_summary(desk: Desk, boundary: Boundary, summary: object) -> Boundary:
     if envelope is None or not envelope["seal"]["valid"]:
         raise EvidenceError("the stored envelope is not what was sealed", code="seal_invalid", hint="recover the run")
     digest = summary_sha256(text)
-    body = {key: value for key, value in envelope.items() if key != "seal"} | {"summary_sha256": digest}
+    body = {key: value for key, value in envelope.items() if key not in ("seal", "form_problem")} | {
+        "summary_sha256": digest
+    }
     written, event = desk.store.seal_boundary(
         tenant,
         stored.envelope_id,
@@ -180,10 +193,18 @@ def checked_summary(summary: object) -> str:
 
 
 def _question(
-    desk: Desk, run: Run, snapshot: RunSnapshot, operation: str, now_ms: int, seen: list[tuple[Facts, Prepared]]
+    desk: Desk,
+    run: Run,
+    snapshot: RunSnapshot,
+    operation: str,
+    handoff_to: Mapping[str, Any] | None,
+    now_ms: int,
+    seen: list[tuple[Facts, Prepared]],
 ) -> Any:
     def prepared(facts: Facts) -> Prepared:
-        found = boundary_document(desk.evidence, run, snapshot, operation=operation, now_ms=now_ms, facts=facts)
+        found = boundary_document(
+            desk.evidence, run, snapshot, operation=operation, handoff_to=handoff_to, now_ms=now_ms, facts=facts
+        )
         seen.append((facts, found))
         return found
 

@@ -11,9 +11,10 @@ from typing import Any, Protocol
 
 from gate.canonical import canonical_bytes, parse
 from gate.continuity.seal import Sealer
+from gate.continuity.stored import form_problem
 from gate.decision import ActionBlocked, Decision
 from gate.errors import EvidenceError, GateError, InputError
-from gate.evidence import EvidenceBuilder, Prepared, Run
+from gate.evidence import EvidenceBuilder, Prepared, Run, require_text
 from gate.pdp import Facts
 from gate.records import BoundaryRecord, Event, Store
 from gate.trace import Scalar, TraceEvent, TraceSink
@@ -34,6 +35,20 @@ class Answered(Protocol):
     @property
     def prepared(self) -> Prepared | None:
         """The document; None when none could be built."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipient:
+    """Who goes on after a handoff: the only one who may resume from its envelope."""
+
+    agent_id: str
+    role: str | None = None
+    """None for any role."""
+
+    def __post_init__(self) -> None:
+        require_text("agent_id", self.agent_id)
+        if self.role is not None:
+            require_text("role", self.role)
 
 
 Ask = Callable[[str, Callable[[Facts], Prepared]], Answered]
@@ -60,7 +75,7 @@ class Desk:
         return run.identity.tenant_id
 
     def envelope_of(self, boundary: BoundaryRecord) -> dict[str, Any] | None:
-        """The stored envelope with what its seal proves; None when the row is not JSON any more."""
+        """The stored envelope with what its seal proves and its form lacks; None when the row is no JSON object."""
         try:
             body = parse(boundary.body)
         except (InputError, AttributeError):
@@ -68,7 +83,8 @@ class Desk:
         if type(body) is not dict:
             return None
         seal = self.sealer.check(boundary.body, boundary.seal)
-        return {**body, "seal": {"key_id": seal.key_id, "valid": seal.valid}}
+        checked = {"seal": {"key_id": seal.key_id, "valid": seal.valid}, "form_problem": form_problem(body)}
+        return {**body, **checked}
 
     def tell(self, run: Run, event_type: str, payload: Mapping[str, Scalar | list[str]], link: Event | None) -> None:
         """Writes one trace event, linked to the run's event log. Raises `EvidenceError` when the sink cannot write."""
@@ -93,12 +109,14 @@ def refuse(error: GateError, prepared: Prepared | None) -> ActionBlocked:
     return ActionBlocked(Decision.undecided(error, audit=audit))
 
 
-def only_obligation(decision: Decision, kind: str, fields: frozenset[str]) -> Mapping[str, Any]:
-    """The one obligation of `decision`, of type `kind`, with every one of `fields` stated.
+def only_obligation(
+    decision: Decision, kind: str, fields: frozenset[str], *, besides: frozenset[str] = frozenset()
+) -> Mapping[str, Any]:
+    """The obligation of `decision` of type `kind`, with every one of `fields` stated; others only of types `besides`.
 
     Raises `EvidenceError`: `obligation_unknown`, `obligation_undischarged`.
     """
-    if any(obligation["type"] != kind for obligation in decision.obligations):
+    if any(obligation["type"] not in {kind, *besides} for obligation in decision.obligations):
         raise EvidenceError("the decision has an obligation this gate does not know", code="obligation_unknown")
     found = decision.obligation(kind)
     if found is None or any(found.get(field) is None for field in fields):

@@ -39,6 +39,7 @@ def decide(desk: Desk, boundary: Boundary, section: Mapping[str, Any]) -> Decisi
             run,
             snapshot,
             operation="compact",
+            handoff_to=None,
             now_ms=desk.clock_ms(),
             facts=facts,
             inside=True,

@@ -7,7 +7,7 @@ whether the run may go on is decided when it is resumed.
 from __future__ import annotations
 
 from gate.continuity.boundary import OPERATIONS, UNREQUESTED, Boundary, checked_summary, write
-from gate.continuity.desk import Desk
+from gate.continuity.desk import Desk, Recipient
 from gate.errors import InputError
 from gate.evidence import Run
 
@@ -23,7 +23,15 @@ def recover(desk: Desk, run: Run) -> Boundary:
     return write(desk, run, RECOVERY, operation=UNREQUESTED, summary=None)
 
 
-def note(desk: Desk, run: Run, reason: str, *, summary: object = None, envelope_id: str | None = None) -> Boundary:
+def note(
+    desk: Desk,
+    run: Run,
+    reason: str,
+    *,
+    summary: object = None,
+    envelope_id: str | None = None,
+    to: Recipient | None = None,
+) -> Boundary:
     """Records that a context was cut without anybody asking; `summary` is what stands in its place, None if not known.
 
     `reason` is context_compaction, context_reset, handoff or fork. Without a summary the boundary stays open until
@@ -32,4 +40,4 @@ def note(desk: Desk, run: Run, reason: str, *, summary: object = None, envelope_
     if reason not in OPERATIONS:
         raise InputError(f"`{reason!a}` is not a reason for a boundary", code="boundary_reason_unknown")
     text = None if summary is None else checked_summary(summary)
-    return write(desk, run, reason, operation=UNREQUESTED, summary=text, envelope_id=envelope_id)
+    return write(desk, run, reason, operation=UNREQUESTED, summary=text, envelope_id=envelope_id, to=to)

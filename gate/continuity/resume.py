@@ -5,6 +5,7 @@ Decides nothing. Exactly three verdicts leave here; whatever else happens is a f
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,6 +30,7 @@ from gate.records import (
     BoundaryRecord,
     Event,
     EventRange,
+    NewChild,
     RunSnapshot,
 )
 
@@ -51,6 +53,24 @@ _ORDER = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Child:
+    """The run that a resume of a fork starts: it has nothing of its parent but identity, objective and checkpoint."""
+
+    run_id: str
+    session_id: str
+    """A session of its own: what is approved is bound to a session, so nothing of the parent's counts there."""
+
+    def __post_init__(self) -> None:
+        require_text("run_id", self.run_id)
+        require_text("session_id", self.session_id)
+
+    @classmethod
+    def new(cls) -> Child:
+        """A child with names that nobody has."""
+        return cls(run_id=f"run-{secrets.token_hex(8)}", session_id=f"session-{secrets.token_hex(8)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Resumption:
     """What became of a resume. `authorized` does not exist: every action is decided afresh."""
 
@@ -61,6 +81,10 @@ class Resumption:
     """The handle of the new epoch; None unless continuity was validated."""
     view: ContextView | None = None
     """What the context may be rebuilt from; None unless continuity was validated."""
+    child: Run | None = None
+    """The handle of the run that a fork started, in its first epoch; None for every other boundary."""
+    problem: str | None = None
+    """Code of what is wrong with the form of the stored envelope; None when nothing is."""
 
     @property
     def status(self) -> Verdict:
@@ -81,23 +105,34 @@ class _Loaded:
     envelope: Mapping[str, Any] | None = None
     snapshot: RunSnapshot | None = None
     proof: BoundaryProof | None = None
+    child: Child | None = None
+    """The run that this resume would start; None unless it is of a fork."""
+    child_known: bool = False
 
 
 def resume(
-    desk: Desk, envelope_id: str, presented_summary: object, host: Run, *, meaning: Mapping[str, Any] | None = None
+    desk: Desk,
+    envelope_id: str,
+    presented_summary: object,
+    host: Run,
+    *,
+    child: Child | None = None,
+    meaning: Mapping[str, Any] | None = None,
 ) -> Resumption:
     """Validates the boundary and starts the next epoch; once, whoever else tries at the same time.
 
     `presented_summary` is what the context was cut to, None for a recovery; only its digest is looked at. `host` is the
-    host's own handle on the run. `meaning`: what is known of the pair that the context would be rebuilt from, in the
-    form of `state.longtask`. Raises `InputError` for a blank envelope id, `EvidenceError` when it cannot be traced.
+    host's own handle on the run, `child` what a fork starts, with made-up names when it is None. `meaning`: what is
+    known of the pair that the context would be rebuilt from, in the form of `state.longtask`. Raises `InputError` for a
+    blank envelope id, `EvidenceError` when it cannot be traced.
     """
     require_text("envelope_id", envelope_id)
     digest = presented_digest(presented_summary)
     error: GateError = ConflictError("the records kept changing", code="run_changed", hint="try again")
+    child = child or Child.new()
     for _ in range(MAX_ROUNDS):
         try:
-            loaded = _load(desk, envelope_id, host)
+            loaded = _load(desk, envelope_id, host, child)
         except EvidenceError as exc:
             return _failed(desk, host, envelope_id, _Loaded(), Decision.undecided(exc, audit={}))
         decision = _closed(_decide(desk, host, loaded, digest, meaning))
@@ -112,7 +147,7 @@ def resume(
     return _failed(desk, host, envelope_id, _Loaded(), Decision.undecided(error, audit={}))
 
 
-def _load(desk: Desk, envelope_id: str, host: Run) -> _Loaded:
+def _load(desk: Desk, envelope_id: str, host: Run, child: Child) -> _Loaded:
     tenant = host.identity.tenant_id
     # Under the host's own tenant only: a stranger finds nothing, and learns no more than that.
     boundary = desk.store.boundary(tenant, envelope_id) if tenant else None
@@ -142,7 +177,11 @@ def _load(desk: Desk, envelope_id: str, host: Run) -> _Loaded:
     boundary, envelope = snapshot.boundary, desk.envelope_of(snapshot.boundary)
     frozen = _frozen(envelope)
     proof = None if frozen is None else desk.store.prove_boundary(boundary, frozen)
-    return _Loaded(boundary=boundary, envelope=envelope, snapshot=snapshot, proof=proof)
+    forked = child if boundary.reason == "fork" else None
+    known = forked is not None and desk.store.run(boundary.tenant_id, forked.run_id) is not None
+    return _Loaded(
+        boundary=boundary, envelope=envelope, snapshot=snapshot, proof=proof, child=forked, child_known=known
+    )
 
 
 def _decide(desk: Desk, host: Run, loaded: _Loaded, digest: str | None, meaning: Mapping[str, Any] | None) -> Decision:
@@ -155,6 +194,7 @@ def _decide(desk: Desk, host: Run, loaded: _Loaded, digest: str | None, meaning:
             snapshot=loaded.snapshot,
             proof=loaded.proof,
             summary_digest=digest,
+            child=_child_facts(loaded),
             now_ms=desk.clock_ms(),
             facts=facts,
         )
@@ -167,9 +207,29 @@ def _decide(desk: Desk, host: Run, loaded: _Loaded, digest: str | None, meaning:
         return Decision.undecided(exc, audit={})
 
 
+def _child_facts(loaded: _Loaded) -> dict[str, Any] | None:
+    child = loaded.child
+    if child is None:
+        return None
+    return {"run_id": child.run_id, "session_id": child.session_id, "known": loaded.child_known}
+
+
+def _successor(decision: Decision, loaded: _Loaded) -> tuple[str | None, NewChild | None]:
+    """Who has the run from now on, when that changes, and the run to be started, exactly as the decision obliges."""
+    handed, forked = decision.obligation("hand_over_run"), decision.obligation("fork_run")
+    child = loaded.child
+    if child is None and forked is None:
+        return (None, None) if handed is None else (str(handed["agent_id"]), None)
+    if child is None or forked is None or (forked["run_id"], forked["session_id"]) != (child.run_id, child.session_id):
+        raise EvidenceError("an obligation of the decision cannot be discharged", code="obligation_undischarged")
+    return None, NewChild(run_id=child.run_id, session_id=child.session_id)
+
+
 def _go_on(desk: Desk, host: Run, loaded: _Loaded, decision: Decision, summary: object) -> Resumption:
     """Carries the validated resume out. Raises `ConflictError` when something moved since it was decided."""
-    obliged = only_obligation(decision, "resume_boundary", frozenset({"envelope_id", "version", "epoch"}))
+    fields = frozenset({"envelope_id", "version", "epoch"})
+    obliged = only_obligation(decision, "resume_boundary", fields, besides=frozenset({"fork_run", "hand_over_run"}))
+    agent_id, child = _successor(decision, loaded)
     boundary, snapshot, envelope = loaded.boundary, loaded.snapshot, loaded.envelope
     if boundary is None or snapshot is None or envelope is None:
         raise EvidenceError("an obligation of the decision cannot be discharged", code="obligation_undischarged")
@@ -183,6 +243,8 @@ def _go_on(desk: Desk, host: Run, loaded: _Loaded, decision: Decision, summary: 
         run_version=snapshot.run.version,
         head=snapshot.head,
         resumed_by=host.identity.principal_id or "",
+        agent_id=agent_id,
+        child=child,
     )
     view = build(
         snapshot,
@@ -208,7 +270,8 @@ def _go_on(desk: Desk, host: Run, loaded: _Loaded, decision: Decision, summary: 
         },
         event,
     )
-    return Resumption(decision=decision, reason=VALIDATED, run=replace(host, epoch=epoch), view=view)
+    started = None if child is None else replace(host, run_id=child.run_id, session_id=child.session_id, epoch=1)
+    return Resumption(decision=decision, reason=VALIDATED, run=replace(host, epoch=epoch), view=view, child=started)
 
 
 def _failed(desk: Desk, host: Run, envelope_id: str, loaded: _Loaded, decision: Decision) -> Resumption:
@@ -220,7 +283,7 @@ def _failed(desk: Desk, host: Run, envelope_id: str, loaded: _Loaded, decision: 
     if loaded.boundary is not None:
         event = _logged(desk, loaded.boundary, decision, reason)
     desk.tell(host, "continuity_validation_failed", _said(loaded.envelope or {}, envelope_id, decision, reason), event)
-    return Resumption(decision=decision, reason=reason)
+    return Resumption(decision=decision, reason=reason, problem=_text((loaded.envelope or {}).get("form_problem")))
 
 
 def _logged(desk: Desk, boundary: BoundaryRecord, decision: Decision, reason: str) -> Event | None:

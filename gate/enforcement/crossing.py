@@ -10,7 +10,9 @@ from typing import Any
 
 from gate.continuity import (
     Boundary,
+    Child,
     Desk,
+    Recipient,
     Resumption,
     UserConstraint,
     boundary,
@@ -29,12 +31,15 @@ class Crossing:
 
     _desk: Desk
 
-    def prepare_boundary(self, run: Run, reason: str, *, envelope_id: str | None = None) -> Boundary:
+    def prepare_boundary(
+        self, run: Run, reason: str, *, envelope_id: str | None = None, to: Recipient | None = None
+    ) -> Boundary:
         """Stops the run and writes its envelope; `reason` is context_compaction, context_reset, handoff or fork.
 
-        Raises `ActionBlocked` when no boundary is permitted now, `InputError` as `gate.continuity.boundary.prepare`.
+        `to`: who receives a handoff; nobody else can resume from it, and without one a handoff is refused. Raises
+        `ActionBlocked` when no boundary is permitted now, `InputError` as `gate.continuity.boundary.prepare`.
         """
-        return boundary.prepare(self._desk, run, reason, envelope_id=envelope_id)
+        return boundary.prepare(self._desk, run, reason, envelope_id=envelope_id, to=to)
 
     def seal_summary(self, envelope: Boundary, summary: str) -> Boundary:
         """Binds the summary that was made to the envelope; only its digest is kept.
@@ -48,10 +53,16 @@ class Crossing:
         return recovery.recover(self._desk, run)
 
     def note_boundary(
-        self, run: Run, reason: str, *, summary: str | None = None, envelope_id: str | None = None
+        self,
+        run: Run,
+        reason: str,
+        *,
+        summary: str | None = None,
+        envelope_id: str | None = None,
+        to: Recipient | None = None,
     ) -> Boundary:
         """Records a boundary that nobody asked for, such as a compaction by the model's provider."""
-        return recovery.note(self._desk, run, reason, summary=summary, envelope_id=envelope_id)
+        return recovery.note(self._desk, run, reason, summary=summary, envelope_id=envelope_id, to=to)
 
     def decide_meaning(self, envelope: Boundary, section: Mapping[str, Any]) -> Decision:
         """Whether the artifact and checkpoint that `section` describes may be committed with the open boundary."""
@@ -67,14 +78,16 @@ class Crossing:
         presented_summary: str | None,
         host: Run,
         *,
+        child: Child | None = None,
         meaning: Mapping[str, Any] | None = None,
     ) -> Resumption:
         """Validates the boundary and, once, starts the next epoch; exactly three verdicts, none of which is an allow.
 
-        `host` is the host's own handle on the run, with its verified identity; `meaning` what is known of the pair that
-        its context would be rebuilt from. Raises as `gate.continuity.resume.resume` does.
+        `host` is the host's own handle on the run, with its verified identity. A resume of a fork also starts a run
+        beside it, which is in the answer; `child` names it, and is made up when it is None. `meaning` is what is known
+        of the pair that the context would be rebuilt from. Raises as `gate.continuity.resume.resume` does.
         """
-        return resume.resume(self._desk, envelope_id, presented_summary, host, meaning=meaning)
+        return resume.resume(self._desk, envelope_id, presented_summary, host, child=child, meaning=meaning)
 
     def record_constraint(self, run: Run, constraint: UserConstraint) -> ConstraintRecord:
         """Records what the user just forbade; enforced from the next decision on, whatever the context says later."""

@@ -302,6 +302,7 @@ class CallRunner:
                 effect_version=None if prepared.effect is None else prepared.effect.version,
                 counters=_counters_of(claim, prepared),
                 intent_digest=action.intent_digest,
+                constraint_version=prepared.constraint_version,
                 step=_step_of(prepared),
                 **_approval_of(consume),
             )

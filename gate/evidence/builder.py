@@ -36,6 +36,8 @@ class Prepared:
     action: Action | None = None
     approval: ApprovalRecord | None = None
     effect: EffectRecord | None = None
+    constraint_version: int = 0
+    """Of the constraints that bind the principal in every run."""
     trajectory: Trajectory | None = None
     """Place of the call in the history of its run; None when no rule over history is about the capability."""
 
@@ -105,6 +107,7 @@ class EvidenceBuilder:
         record = self._run(run)
         approval = self._approval(run, call, action, contract)
         effect = self._effect(run, call, action)
+        constraint_version, bound = self._constraints(run, record)
         document = self._base(run, record, checkpoint="tool_execution", operation="call_tool", now_ms=now_ms)
         document["request"] = _request(call, action)
         document["state"] |= {
@@ -115,7 +118,7 @@ class EvidenceBuilder:
             "side_effect": effect_facts(effect, action),
             "idempotency": self._idempotency(run, call, action),
             "counters": counter_facts(self.store, run, action, capability, facts=facts, now_ms=now_ms),
-            "constraints": self._constraints(run, record),
+            "constraints": bound,
         }
         collected = self.evidence.collect(replace(question, action=action))
         document["evidence"] = collected | {
@@ -147,6 +150,7 @@ class EvidenceBuilder:
             approval=approval,
             effect=effect,
             trajectory=place,
+            constraint_version=constraint_version,
         )
 
     def approval_transition(
@@ -236,11 +240,14 @@ class EvidenceBuilder:
             return None
         return self.store.boundary(record.tenant_id, record.boundary_id)
 
-    def _constraints(self, run: Run, record: RunRecord | None) -> list[dict[str, Any]] | None:
-        """What binds the caller: null, which refuses, when nobody knows who that is."""
+    def _constraints(self, run: Run, record: RunRecord | None) -> tuple[int, list[dict[str, Any]] | None]:
+        """What binds the caller, with its version: null, which refuses, when nobody knows who that is."""
         tenant = run.identity.tenant_id
         principal = run.identity.principal_id if record is None else record.principal_id
-        return None if not tenant or not principal else constraint_facts(self.store.constraints(tenant, principal))
+        if not tenant or not principal:
+            return 0, None
+        version, found = self.store.binding_constraints(tenant, principal)
+        return version, constraint_facts(found)
 
     def _trajectory(
         self, run: Run, call: Call, action: Action, facts: Facts, record: RunRecord | None

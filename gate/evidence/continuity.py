@@ -101,13 +101,15 @@ def boundary_document(
     snapshot: RunSnapshot,
     *,
     operation: str,
+    handoff_to: Mapping[str, Any] | None,
     now_ms: int,
     facts: Facts,
     inside: bool = False,
 ) -> Prepared:
     """A document that asks whether a boundary may be written now.
 
-    `operation` is compact, reset, handoff, fork or recover. `inside`: it is written already, and its meaning is asked.
+    `operation` is compact, reset, handoff, fork or recover; `handoff_to` who the host says receives it. `inside`:
+    it is written already, and its meaning is asked.
     """
     prepared = builder.operation(
         run, checkpoint=CHECKPOINT_STATE, operation=operation, now_ms=now_ms, facts=facts, request={}
@@ -115,6 +117,7 @@ def boundary_document(
     state = _now(snapshot, facts, [action_facts(action, facts) for action in snapshot.actions], run.epoch)
     state["boundary"] = {"count": snapshot.boundaries - int(inside)}
     state["event_range"] |= {"intact": snapshot.tail_holds}
+    state["handoff"] = handoff_to
     return _with(prepared, {"continuity": state})
 
 
@@ -127,13 +130,14 @@ def rehydrate_document(
     snapshot: RunSnapshot | None,
     proof: BoundaryProof | None,
     summary_digest: str | None,
+    child: Mapping[str, Any] | None,
     now_ms: int,
     facts: Facts,
 ) -> Prepared:
     """A document that asks whether the host may go on from an envelope; what was not found is null.
 
     `envelope`: the stored body with its seal, None when it cannot be read. `summary_digest`: of what was presented,
-    which does not itself enter the document; None when nothing was.
+    which does not itself enter the document; None when nothing was. `child`: the run that a fork would start.
     """
     prepared = builder.operation(
         host, checkpoint=CHECKPOINT_STATE, operation="rehydrate", now_ms=now_ms, facts=facts, request={}
@@ -158,6 +162,7 @@ def rehydrate_document(
             "head_hash": frozen.get("head_hash") if proof is not None and proof.linked else None,
             "intact": proof is not None and proof.intact,
         }
+        state["child"] = child
         state["source_trace_id"] = None if proof is None else proof.source_trace_id
         known = {f"approval:{each}" for each in snapshot.approvals_known}
         state["evidence_refs"] = sorted({*evidence_refs(snapshot, ()), *known})

@@ -36,6 +36,7 @@ def run_facts(record: RunRecord | None, boundary: BoundaryRecord | None = None) 
         "waiting_for": record.waiting_for,
         "epoch": record.epoch,
         "boundary": at,
+        "parent_run_id": record.parent_run_id,
     }
 
 

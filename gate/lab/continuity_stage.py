@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from gate.compiler import Compiled, compile_bundle, write
-from gate.continuity import Boundary, Resumption
+from gate.continuity import Boundary, Recipient, Resumption
 from gate.decision import ActionBlocked, Decision
 from gate.enforcement import Gate
 from gate.enforcement.gate import system_clock_ms
@@ -175,10 +175,11 @@ class Stage:
         try:
             if reason == "process_recovery":
                 return gate.recover(self.run)
+            to = Recipient(agent_id=self.run.agent_id) if reason == "handoff" else None
             try:
-                return gate.seal_summary(gate.prepare_boundary(self.run, reason), summary)
+                return gate.seal_summary(gate.prepare_boundary(self.run, reason, to=to), summary)
             except ActionBlocked:
-                return gate.note_boundary(self.run, reason, summary=summary)
+                return gate.note_boundary(self.run, reason, summary=summary, to=to)
         except ActionBlocked:
             return None
 

@@ -5,7 +5,7 @@ Only re-exports.
 
 from __future__ import annotations
 
-from gate.records.boundaries import BoundaryRecord, BoundaryStatus, EventRange
+from gate.records.boundaries import BoundaryRecord, BoundaryStatus, EventRange, NewChild
 from gate.records.chains import ChainState
 from gate.records.constraints import ConstraintRecord, NewConstraint
 from gate.records.continuity_store import BoundaryProof, RunSnapshot
@@ -96,6 +96,7 @@ __all__ = [
     "IdempotencyRecord",
     "LedgerEntry",
     "LocatorResult",
+    "NewChild",
     "NewConstraint",
     "NewTaskEvent",
     "Obligations",

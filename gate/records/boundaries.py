@@ -14,11 +14,19 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, func, insert, select, update
 
 from gate import canonical
-from gate.records import checks, open_actions, runs
+from gate.records import checks, open_actions, progress, runs
 from gate.records.clock import now_ms
-from gate.records.model import Event
+from gate.records.model import Event, RunRecord
 from gate.records.runs import LockedRun
 from gate.records.tables import BOUNDARIES, RUNS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewChild:
+    """The run that a resume of a fork starts: in a session of its own, with nothing of its parent but its identity."""
+
+    run_id: str
+    session_id: str
 
 
 class BoundaryStatus(StrEnum):
@@ -149,11 +157,14 @@ def resume(
     run_version: int,
     head: tuple[int, str],
     resumed_by: str,
+    agent_id: str | None = None,
+    child: NewChild | None = None,
 ) -> tuple[BoundaryRecord, int, Event]:
     """Resumes a sealed boundary, once, and starts the next epoch, which is returned beside it with the event.
 
-    Raises `ConflictError`: `boundary_unknown`, `boundary_changed` for one that somebody else resumed or replaced,
-    `run_changed` when anything of the run moved since the decision read it.
+    `agent_id`: who has the run from now on, None when that stays; `child`: the run that is started beside it. Raises
+    `ConflictError`: `boundary_unknown`, `boundary_changed` for one that somebody else resumed or replaced,
+    `run_changed` when anything of the run moved since the decision read it, `run_exists` for a child that does.
     """
     run, row = _locked(tx, tenant_id, envelope_id)
     if row["version"] != expected_version or row["status"] != BoundaryStatus.SEALED:
@@ -164,9 +175,34 @@ def resume(
         raise checks.conflict("run_changed", "the run was changed after the decision")
     epoch = int(run.row["epoch"]) + 1
     moved = _move(tx, row, BoundaryStatus.RESUMED, resumed_by=resumed_by)
-    _move_run(tx, run, boundary_id=None, epoch=epoch)
-    event = run.append("boundary_resumed", {**_event_fields(moved), "new_epoch": epoch, "resumed_by": resumed_by})
+    handed = {} if agent_id is None else {"agent_id": agent_id}
+    _move_run(tx, run, boundary_id=None, epoch=epoch, **handed)
+    started = {} if child is None else {"child_run_id": child.run_id}
+    fields = {**_event_fields(moved), "new_epoch": epoch, "resumed_by": resumed_by, **handed, **started}
+    event = run.append("boundary_resumed", fields)
+    if child is not None:
+        _start_child(tx, run.row, child, envelope_id)
     return _record(moved), epoch, event
+
+
+def _start_child(tx: Connection, parent: RowMapping, child: NewChild, envelope_id: str) -> None:
+    """A run with the parent's identity, objective and checkpoint; approvals, claims, budget and sandbox stay behind."""
+    same = ("tenant_id", "agent_id", "principal_id", "trace_id", "authorization_mode")
+    runs.create(
+        tx,
+        RunRecord(
+            **{name: parent[name] for name in same},
+            run_id=child.run_id,
+            session_id=child.session_id,
+            delegated_principal_id=parent["delegated_principal_id"],
+            delegated_scope=parent["delegated_scope"],
+            parent_run_id=parent["run_id"],
+            forked_from=envelope_id,
+        ),
+    )
+    then = progress.find(tx, parent["tenant_id"], parent["run_id"])
+    carried = progress.Progress(objective=then.objective, checkpoint_ref=then.checkpoint_ref)
+    progress.record(tx, parent["tenant_id"], child.run_id, carried)
 
 
 def _locked(tx: Connection, tenant_id: str, envelope_id: str) -> tuple[LockedRun, RowMapping]:

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
 
 from gate.errors import InputError
-from gate.records import approval_rows, approvals, checks, counters, denied_keys, effects, history, runs
+from gate.records import approval_rows, approvals, checks, constraints, counters, denied_keys, effects, history, runs
 from gate.records.clock import NOW, now_ms
 from gate.records.keys import EffectKey
 from gate.records.model import ApprovalStatus, Claim, Claimed, EffectStatus, RunStatus
@@ -47,6 +47,7 @@ def checked(claim: Claim) -> EffectKey:
         if getattr(claim, field) is not None:
             checks.digest(field, getattr(claim, field))
     checks.whole("max_uses", claim.max_uses, low=1)
+    checks.whole("constraint_version", claim.constraint_version)
     if (claim.standing_digest is None) != (claim.max_uses == 1):
         raise InputError("a standing approval has a digest and more than one use", code="record_field_invalid")
     counters.checked(claim.counters)
@@ -56,15 +57,17 @@ def checked(claim: Claim) -> EffectKey:
 
 
 def claim(tx: Connection, wanted: Claim, key: EffectKey) -> Claimed:
-    """1 run, 2 approval, 3 idempotency key, 4 effect, 5 counters: compared with what was read, then taken together.
+    """1 run, 2 constraints, 3 approval, 4 idempotency key, 5 effect, 6 counters: compared with what was
+    read, then taken together.
 
-    Raises `ConflictError`: `run_unknown`, `run_not_running`, `run_changed`, `approval_unknown`,
+    Raises `ConflictError`: `run_unknown`, `run_not_running`, `run_changed`, `constraints_changed`, `approval_unknown`,
     `approval_rejected`, `approval_key_denied`,
     `approval_consumed`, `approval_not_approved`, `approval_changed`, `approval_digest_mismatch`,
     `approval_expired`, `idempotency_conflict`, `claim_lost`, `counter_changed`, `counter_exceeded`, `history_changed`.
     """
     run, asking_run = _locked_runs(tx, wanted)
     _check_run(run.row, wanted)
+    _check_constraints(tx, wanted)
     approval = _check_approval(tx, wanted)
     _check_rejection(tx, wanted)
     effect = _take_effect(tx, wanted, key)
@@ -104,6 +107,12 @@ def _check_run(run: RowMapping, wanted: Claim) -> None:
         raise checks.conflict("boundary_open", "a boundary of the run is not resumed", "resume it first")
     if run["version"] != wanted.run_version:
         raise checks.conflict("run_changed", "the run was changed after the decision")
+
+
+def _check_constraints(tx: Connection, wanted: Claim) -> None:
+    """What a user forbade in any run since the decision beats it. Held until the claim is made."""
+    if constraints.version(tx, wanted.tenant_id, wanted.principal_id, locked=True) != wanted.constraint_version:
+        raise checks.conflict("constraints_changed", "the user's constraints were changed after the decision")
 
 
 def _check_approval(tx: Connection, wanted: Claim) -> RowMapping | None:

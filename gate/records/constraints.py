@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, insert, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, insert, select, update
 
 from gate import canonical
 from gate.errors import InputError
 from gate.records import checks, runs
 from gate.records.clock import now_ms
-from gate.records.tables import USER_CONSTRAINTS
+from gate.records.tables import CONSTRAINT_VERSIONS, USER_CONSTRAINTS
 
 MAX_ACTIVE = 64
 """How many constraints of one principal hold at once: each is read at every call."""
@@ -92,8 +92,7 @@ def record(tx: Connection, tenant_id: str, run_id: str, new: NewConstraint) -> C
         raise InputError(f"a principal has at most {MAX_ACTIVE} constraints", code="constraints_too_many")
     row |= {"digest": _digest(row), "status": "active", "version": 1, "recorded_at_ms": now_ms(tx)}
     inserted = tx.execute(insert(USER_CONSTRAINTS).values(row).returning(*USER_CONSTRAINTS.c)).mappings().one()
-    # A call that was decided before the user spoke must be decided again.
-    runs.touch(tx, run)
+    _grow(tx, tenant_id, row["principal_id"])
     run.append("constraint_recorded", _event_fields(inserted), at_ms=row["recorded_at_ms"])
     return _record(inserted)
 
@@ -120,6 +119,7 @@ def withdraw(tx: Connection, tenant_id: str, constraint_id: str, *, withdrawn_by
     )
     if moved is None:
         raise checks.conflict("constraint_withdrawn", f"the constraint `{constraint_id}` is withdrawn already", "")
+    _grow(tx, tenant_id, found.principal_id)
     run.append("constraint_withdrawn", {**_event_fields(moved), "withdrawn_by": withdrawn_by})
     return _record(moved)
 
@@ -142,6 +142,29 @@ def active(tx: Connection, tenant_id: str, principal_id: str) -> tuple[Constrain
     )
     rows = tx.execute(query.order_by(USER_CONSTRAINTS.c.constraint_id)).mappings()
     return tuple(_record(row) for row in rows)
+
+
+def version(tx: Connection, tenant_id: str, principal_id: str, *, locked: bool = False) -> int:
+    """How often anything was recorded or withdrawn for the principal; 0 for one that nothing is known of.
+
+    `locked`: nobody records for the principal until the transaction ends. The run is locked before.
+    """
+    query = select(CONSTRAINT_VERSIONS.c.version).where(*_of(tenant_id, principal_id))
+    found = tx.execute(query.with_for_update(read=True) if locked else query).scalar_one_or_none()
+    return 0 if found is None else int(found)
+
+
+def _grow(tx: Connection, tenant_id: str, principal_id: str) -> None:
+    """Makes every call stale that was decided, in whichever run of the principal, before the user spoke."""
+    tx.execute(
+        update(CONSTRAINT_VERSIONS)
+        .where(*_of(tenant_id, principal_id))
+        .values(version=CONSTRAINT_VERSIONS.c.version + 1)
+    )
+
+
+def _of(tenant_id: str, principal_id: str) -> tuple[ColumnElement[bool], ...]:
+    return CONSTRAINT_VERSIONS.c.tenant_id == tenant_id, CONSTRAINT_VERSIONS.c.principal_id == principal_id
 
 
 def _row(new: NewConstraint) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from gate import canonical
 from gate.records import boundaries, chains, checks, constraints, open_actions, progress, runs
-from gate.records.boundaries import BoundaryRecord, BoundaryStatus, EventRange
+from gate.records.boundaries import BoundaryRecord, BoundaryStatus, EventRange, NewChild
 from gate.records.clock import now_ms
 from gate.records.constraints import ConstraintRecord, NewConstraint
 from gate.records.database import Database
@@ -197,13 +197,17 @@ class ContinuityStore:
         run_version: int,
         head: tuple[int, str],
         resumed_by: str,
+        agent_id: str | None = None,
+        child: NewChild | None = None,
     ) -> tuple[BoundaryRecord, int, Event]:
         """Resumes a sealed boundary, once; with the new epoch and the event that says so.
 
         Raises `ConflictError`: see `gate.records.boundaries.resume`.
         """
         tenant_id, envelope_id = checks.name("tenant_id", tenant_id), checks.name("envelope_id", envelope_id)
-        resumed_by = checks.name("resumed_by", resumed_by)
+        resumed_by, agent_id = checks.name("resumed_by", resumed_by), checks.optional_name("agent_id", agent_id)
+        if child is not None:
+            checks.name("run_id", child.run_id), checks.name("session_id", child.session_id)
         return self._database.writing(
             lambda tx: boundaries.resume(
                 tx,
@@ -213,6 +217,8 @@ class ContinuityStore:
                 run_version=run_version,
                 head=head,
                 resumed_by=resumed_by,
+                agent_id=agent_id,
+                child=child,
             )
         )
 
@@ -240,6 +246,17 @@ class ContinuityStore:
         """The constraints of the principal that are not withdrawn, by id."""
         tenant_id, principal_id = checks.name("tenant_id", tenant_id), checks.name("principal_id", principal_id)
         return self._database.reading(lambda tx: constraints.active(tx, tenant_id, principal_id))
+
+    def binding_constraints(self, tenant_id: str, principal_id: str) -> tuple[int, tuple[ConstraintRecord, ...]]:
+        """The version of the principal's constraints and those that are not withdrawn, from one moment."""
+        tenant_id, principal_id = checks.name("tenant_id", tenant_id), checks.name("principal_id", principal_id)
+
+        def read(tx: Connection) -> tuple[int, tuple[ConstraintRecord, ...]]:
+            # The version first: what is recorded in between makes the claim of this decision stale, not blind.
+            version = constraints.version(tx, tenant_id, principal_id)
+            return version, constraints.active(tx, tenant_id, principal_id)
+
+        return self._database.reading(read)
 
     def record_progress(self, tenant_id: str, run_id: str, new: Progress) -> None:
         """Replaces what is recorded of where the run stands. Raises `ConflictError` `run_unknown`, `InputError`."""

@@ -280,6 +280,12 @@ _LONG_TASKS = (
 )
 
 _ALTERATIONS = (
+    """CREATE TABLE constraint_versions (
+        tenant_id TEXT NOT NULL, principal_id TEXT NOT NULL, version BIGINT NOT NULL CHECK (version >= 0),
+        PRIMARY KEY (tenant_id, principal_id))""",
+    "INSERT INTO constraint_versions SELECT DISTINCT tenant_id, principal_id, 0 FROM runs",
+    "ALTER TABLE runs ADD COLUMN parent_run_id TEXT",
+    "ALTER TABLE runs ADD COLUMN forked_from TEXT",
     """CREATE TABLE event_alterations (
         tenant_id TEXT NOT NULL, run_id TEXT NOT NULL, seq BIGINT NOT NULL,
         PRIMARY KEY (tenant_id, run_id, seq))""",
@@ -324,7 +330,12 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(6, "plans of several steps, each recorded once", _PLANS),
     Migration(7, "capability sessions", _SESSIONS),
     Migration(8, "long tasks: events with content, artifacts, checkpoints, packets, ledger, receipts", _LONG_TASKS),
-    Migration(9, "notes of events that were changed behind the gate", _ALTERATIONS, _NOTED_BY),
+    Migration(
+        9,
+        "lineage of forked runs, versions of constraints, notes of events that were changed behind the gate",
+        _ALTERATIONS,
+        _NOTED_BY,
+    ),
 )
 
 LATEST = MIGRATIONS[-1].version

@@ -116,6 +116,10 @@ class RunRecord:
     """The approval that a paused run waits for; None when nobody paused it for one."""
     epoch: int = 1
     """How often a context was started for this run: 1, and one more with every boundary that was resumed."""
+    parent_run_id: str | None = None
+    """The run that this one was forked from; None for one that was started."""
+    forked_from: str | None = None
+    """Envelope of that fork."""
     boundary_id: str | None = None
     """Envelope of the boundary that is written and not yet resumed; nothing runs while there is one."""
 
@@ -306,6 +310,8 @@ class Claim:
     """Version of the effect row that was read; None when there was none."""
     approval_id: str | None = None
     approval_version: int | None = None
+    constraint_version: int = 0
+    """Version of the principal's constraints that the decision read; one that grew since loses the claim."""
     intent_digest: str | None = None
     """What a rejection is remembered by; a rejection that was recorded since the decision loses the claim."""
     standing_digest: str | None = None

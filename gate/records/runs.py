@@ -16,7 +16,7 @@ from gate.records import checks, marks
 from gate.records.clock import now_ms
 from gate.records.model import RUN_MOVES, Event, RunRecord, RunStatus
 from gate.records.statements import InsertAndUpdate, InsertNew
-from gate.records.tables import EVENTS, RUNS
+from gate.records.tables import CONSTRAINT_VERSIONS, EVENTS, RUNS
 
 GENESIS = marks.GENESIS
 """`prev_hash` of the first event of every run."""
@@ -28,6 +28,7 @@ MAX_EVENT_BYTES = 16_384
 _READ = select(RUNS).where(RUNS.c.tenant_id == bindparam("tenant"), RUNS.c.run_id == bindparam("run"))
 _LOCK = _READ.with_for_update()
 _INSERT = InsertNew(RUNS)
+_INSERT_PRINCIPAL = InsertNew(CONSTRAINT_VERSIONS)
 _APPEND = InsertAndUpdate(
     insert(EVENTS).values({column.name: bindparam(f"new_{column.name}") for column in EVENTS.c}),
     update(RUNS)
@@ -39,7 +40,8 @@ _APPEND = InsertAndUpdate(
 class LockedRun:
     """A run whose row is locked until the transaction ends, with the end of its event chain.
 
-    Every transaction locks in one order: runs by id, approval, idempotency key, effect, counters by name.
+    Every transaction locks in one order: runs by id, constraint version, approval, idempotency key,
+    effect, counters by name.
     """
 
     def __init__(self, tx: Connection, row: RowMapping) -> None:
@@ -102,7 +104,7 @@ def create(tx: Connection, new: RunRecord) -> RunRecord:
             "tenant_id", "run_id", "agent_id", "principal_id", "session_id", "trace_id", "authorization_mode"
         )
     }  # fmt: skip
-    for field in ("delegated_principal_id", "delegated_scope"):
+    for field in ("delegated_principal_id", "delegated_scope", "parent_run_id", "forked_from"):
         row[field] = checks.optional_name(field, getattr(new, field))
     row |= {
         "status": RunStatus.RUNNING.value,
@@ -110,10 +112,13 @@ def create(tx: Connection, new: RunRecord) -> RunRecord:
     }
     row |= {"version": 1, "head_seq": 0, "head_hash": GENESIS, "epoch": 1}
     row |= {"waiting_for": None, "boundary_id": None}
+    # Before the run: whoever locks both locks the run first, and this one is nobody's yet.
+    _INSERT_PRINCIPAL(tx, {"tenant_id": row["tenant_id"], "principal_id": row["principal_id"], "version": 0})
     inserted = _INSERT(tx, row)
     if inserted is None:
         raise checks.conflict("run_exists", f"the run `{row['run_id']}` exists already", "choose a new run id")
-    LockedRun(tx, inserted).append("run_created", {"agent_id": new.agent_id, "status": "running"})
+    lineage = {} if new.parent_run_id is None else {"parent_run_id": new.parent_run_id, "forked_from": new.forked_from}
+    LockedRun(tx, inserted).append("run_created", {"agent_id": new.agent_id, "status": "running", **lineage})
     return _record(inserted)
 
 
@@ -179,15 +184,6 @@ def resume_from(tx: Connection, run: LockedRun, approval_id: str) -> None:
     """Lets the locked run go on that was paused for this approval; harmless for any other."""
     if run.status is RunStatus.PAUSED and run.row["waiting_for"] == approval_id:
         _moved(tx, run, RunStatus.RUNNING, f"approval {approval_id} is no longer waited for")
-
-
-def touch(tx: Connection, run: LockedRun) -> None:
-    """Makes whatever was decided about the locked run and not yet carried out stale."""
-    tx.execute(
-        update(RUNS)
-        .where(RUNS.c.tenant_id == run.row["tenant_id"], RUNS.c.run_id == run.row["run_id"])
-        .values(version=run.row["version"] + 1)
-    )
 
 
 def _moved(

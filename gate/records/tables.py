@@ -25,7 +25,7 @@ RUNS = _table(
     "runs",
     "tenant_id run_id agent_id principal_id session_id trace_id authorization_mode status status_reason head_hash",
     "version head_seq epoch",
-    "delegated_principal_id delegated_scope waiting_for boundary_id",
+    "delegated_principal_id delegated_scope waiting_for boundary_id parent_run_id forked_from",
 )
 
 EVENTS = _table("events", "tenant_id run_id prev_hash hash event_type payload", "seq at_ms")
@@ -112,6 +112,9 @@ RUN_PROGRESS = _table(
 """`budget_remaining` is a whole number as text, because it may be absent."""
 
 OBLIGATIONS = _table("obligations", "tenant_id run_id obligation status", "opened_at_ms version", "evidence_ref")
+
+CONSTRAINT_VERSIONS = _table("constraint_versions", "tenant_id principal_id", "version")
+"""A row for every principal that ever had a run; it grows with whatever is recorded or withdrawn for that principal."""
 
 USER_CONSTRAINTS = _table(
     "user_constraints",

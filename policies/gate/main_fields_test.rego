@@ -83,7 +83,7 @@ test_fields_of_every_sound_document_are_walked if {name: count(_fields(name)) | 
 	"voting": 70,
 	"reconciling": 45,
 	"compacting": 77,
-	"resuming": 157,
+	"resuming": 159,
 }
 
 _verdict(doc) := word if {
@@ -115,7 +115,7 @@ _unread := {
 	# its session.
 	"ticket": {
 		"/request/arguments", "/request/arguments/queue", "/request/arguments/title", "/state/run/version",
-		"/state/versions/contract_digest", "/state/approval/run_id", "/state/approval/contract_id",
+		"/state/versions/contract_digest", "/state/approval/contract_id",
 		"/state/approval/intent_digest", "/state/side_effect/business_key", "/digests/tool_definition",
 		"/state/approval/created_at_ms", "/state/approval/escalated_at_ms", "/state/approval/standing_digest",
 		"/state/approval/uses",
@@ -170,6 +170,7 @@ _unread := {
 	},
 	# The lease of a claim matters only while it is being carried out.
 	"resuming": {
+		"/envelope/handoff_to",
 		"/state/continuity/actions/0/lease_expires_at_ms",
 		"/state/continuity/actions/1/lease_expires_at_ms",
 		"/state/run/boundary",

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from continuity_support import IDENTITY, KEY, PRINCIPAL, SEAL, SUMMARY, TENANT, World, stranger
 
-from gate.continuity import Authority, Resumption, UserConstraint
+from gate.continuity import Authority, Recipient, Resumption, UserConstraint
 from gate.decision import ActionBlocked
 from gate.errors import EvidenceError, GateError, InputError
+from gate.lab.continuity_bundle import AGENT
 from gate.pdp import DecisionPoint
 from gate.records import GateKey
 
@@ -57,7 +58,8 @@ def test_nothing_runs_between_boundary_and_resume(world: World) -> None:
     ],
 )
 def test_boundary_of_each_reason_is_traced_with_its_range_and_trigger(world: World, reason: str, event: str) -> None:
-    boundary = world.gate().prepare_boundary(world.start(), reason)
+    to = Recipient(agent_id=AGENT) if reason == "handoff" else None
+    boundary = world.gate().prepare_boundary(world.start(), reason, to=to)
     boundary = world.gate().seal_summary(boundary, SUMMARY)
     (line,) = told(world)
 

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from records_support import OTHER, TENANT, Place, at_once, error_code, run_record
+from records_support import OTHER, TENANT, Place, at_once, claim_of, error_code, run_record
 
 from gate.errors import InputError
 from gate.records import NewConstraint, Obligations, OpenWork, Progress, Store
@@ -37,12 +38,54 @@ def test_recorded_constraint_holds_for_the_principal_in_every_run(store: Store) 
     assert store.events(TENANT, "run-1")[-1].event_type == "constraint_recorded"
 
 
-def test_recording_makes_a_claim_decided_before_stale(store: Store) -> None:
+def test_recording_makes_a_claim_decided_before_stale_in_every_run_of_the_principal_only(store: Store) -> None:
+    store.create_run(run_record("run-2"))
+    store.create_run(replace(run_record("run-3"), principal_id="user-2"))
+    before, _ = store.binding_constraints(TENANT, "user-1")
     store.record_constraint(TENANT, "run-1", new_constraint())
 
-    run = store.run(TENANT, "run-1")
-    assert run is not None
-    assert run.version == 2
+    for run_id in ("run-1", "run-2"):
+        stale = claim_of(run_id=run_id, business_key=run_id, idempotency_key=run_id, constraint_version=before)
+        assert error_code(lambda stale=stale: store.claim(stale)) == "constraints_changed"
+    assert error_code(lambda: store.claim(claim_of(run_id="run-3", principal_id="user-2"))) == ""
+    after, (bound,) = store.binding_constraints(TENANT, "user-1")
+    assert (before, after, bound.constraint_id) == (0, 1, "user-constraint-017")
+    assert error_code(lambda: store.claim(claim_of(run_id="run-2", constraint_version=after))) == ""
+
+
+def test_withdrawing_makes_a_claim_decided_before_stale_too(store: Store) -> None:
+    store.record_constraint(TENANT, "run-1", new_constraint())
+    version, _ = store.binding_constraints(TENANT, "user-1")
+    store.withdraw_constraint(TENANT, "user-constraint-017", withdrawn_by="user-1")
+
+    assert error_code(lambda: store.claim(claim_of(constraint_version=version))) == "constraints_changed"
+
+
+def test_claims_of_one_run_that_race_a_constraint_of_another_come_before_it_or_lose(store: Store) -> None:
+    store.create_run(run_record("run-2"))
+
+    def body(number: int) -> None:
+        if number == 0:
+            store.record_constraint(TENANT, "run-1", new_constraint())
+            return
+        key = f"order-{number}"
+        store.claim(claim_of(run_id="run-2", business_key=key, idempotency_key=key, constraint_version=0))
+
+    codes = at_once(9, body)
+
+    assert codes[0] == ""
+    assert set(codes[1:]) <= {"", "constraints_changed"}
+    claimed = [e for e in store.events(TENANT, "run-2") if e.event_type == "effect_claimed"]
+    assert len(claimed) == codes[1:].count("")
+    # And nobody claims by what was read before, however late.
+    late = claim_of(run_id="run-2", business_key="late", idempotency_key="late", constraint_version=0)
+    assert error_code(lambda: store.claim(late)) == "constraints_changed"
+
+
+def test_principal_of_a_run_has_a_version_from_the_start(store: Store, place: Place) -> None:
+    assert place.raw(
+        "SELECT tenant_id, principal_id, version FROM constraint_versions WHERE tenant_id = ?", TENANT
+    ) == [(TENANT, "user-1", 0)]
 
 
 def test_withdrawn_constraint_holds_no_longer_and_is_still_found_by_id(store: Store) -> None:

@@ -9,12 +9,14 @@ import data.gate.continuity.action
 import data.gate.continuity.boundary
 import data.gate.continuity.carried
 import data.gate.continuity.epoch
+import data.gate.continuity.fork
+import data.gate.continuity.handoff
 import data.gate.continuity.lineage
 import data.gate.continuity.rehydration
 
 # METADATA
 # title: The findings of every guard of continuity
-# description: a call pays for the guard of epochs only
+# description: a call pays for the guards of epochs and of what a fork inherits only
 # scope: document
 raised := union({
 	epoch.findings,
@@ -23,9 +25,11 @@ raised := union({
 	lineage.findings,
 	action.findings,
 	carried.findings,
+	fork.findings,
+	handoff.findings,
 }) if _at_boundary
 
-else := epoch.findings
+else := epoch.findings | fork.findings
 
 _at_boundary if boundary.crossing
 

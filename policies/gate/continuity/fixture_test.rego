@@ -146,6 +146,8 @@ envelope := {
 	"written_at_ms": 45000,
 	"requested": true,
 	"forbidden_states": [],
+	"handoff_to": null,
+	"form_problem": null,
 	"seal": {"key_id": "gate-key", "valid": true},
 }
 

@@ -47,6 +47,26 @@ test_resumption_uses_the_envelope_up if _owed_at(boundaries.resuming) == [{
 	"epoch": 2,
 }]
 
+test_resumption_of_a_fork_starts_the_child if {
+	_owed_at(boundaries.puts(boundaries.resuming, {
+		"/envelope/reset_reason": "fork",
+		"/state/continuity/child": {"run_id": "run-2", "session_id": "session-2", "known": false},
+	})) == [
+		{"type": "resume_boundary", "envelope_id": "ce-1", "version": 2, "epoch": 2},
+		{"type": "fork_run", "run_id": "run-2", "session_id": "session-2"},
+	]
+}
+
+test_resumption_of_a_handoff_hands_the_run_over if {
+	_owed_at(boundaries.puts(boundaries.resuming, {
+		"/envelope/reset_reason": "handoff",
+		"/envelope/handoff_to": {"agent_id": "triage-agent", "role": null},
+	})) == [
+		{"type": "resume_boundary", "envelope_id": "ce-1", "version": 2, "epoch": 2},
+		{"type": "hand_over_run", "agent_id": "triage-agent"},
+	]
+}
+
 # Whatever else fails, each effect of unknown outcome is to be reconciled, under its own key.
 test_failed_resumption_reconciles_each_effect if {
 	changed := {

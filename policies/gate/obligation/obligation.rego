@@ -12,6 +12,8 @@ import data.gate.compound
 import data.gate.continuity.action
 import data.gate.continuity.boundary
 import data.gate.continuity.epoch
+import data.gate.continuity.fork
+import data.gate.continuity.handoff
 import data.gate.continuity.rehydration
 import data.gate.continuity.states
 import data.gate.effect
@@ -124,17 +126,30 @@ _for_continuity := [{
 }] if {
 	boundary.crossing
 	verdict.verdict == "allow"
-} else := [{
-	"type": "resume_boundary",
-	"envelope_id": input.envelope.envelope_id,
-	"version": input.state.continuity.boundary.version,
-	"epoch": input.envelope.epoch,
-}] if {
+} else := array.concat(
+	[{
+		"type": "resume_boundary",
+		"envelope_id": input.envelope.envelope_id,
+		"version": input.state.continuity.boundary.version,
+		"epoch": input.envelope.epoch,
+	}],
+	_for_successor,
+) if {
 	rehydration.resuming
 	verdict.verdict == "reauthorization_required"
 } else := [{"type": "reconcile", "idempotency_key": key} | some key in sort(action.unresolved)] if {
 	_at_boundary
 	not verdict.stranger
+} else := []
+
+_for_successor := [{
+	"type": "fork_run",
+	"run_id": input.state.continuity.child.run_id,
+	"session_id": input.state.continuity.child.session_id,
+}] if {
+	fork.forking
+} else := [{"type": "hand_over_run", "agent_id": input.envelope.handoff_to.agent_id}] if {
+	handoff.receiving
 } else := []
 
 _at_boundary if boundary.crossing

@@ -5,6 +5,7 @@
 #   Transitions of approvals and effects are made by people, so they are bound to the tenant only
 package gate.run
 
+import data.gate.continuity.handoff
 import data.gate.finding
 import data.gate.router
 
@@ -65,6 +66,9 @@ _same_agent if {
 	is_string(input.agent.agent_id)
 	input.state.run.agent_id == input.agent.agent_id
 }
+
+# After a handoff another agent goes on: the guard of handoffs says which.
+_same_agent if handoff.receiving
 
 # As whom and with which scope the run acts was settled when it started; null equals null.
 _same_authorization if {

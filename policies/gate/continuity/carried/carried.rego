@@ -5,6 +5,7 @@
 #   bundle wants compared besides comes on top
 package gate.continuity.carried
 
+import data.gate.continuity.handoff
 import data.gate.continuity.rehydration
 import data.gate.continuity.states
 import data.gate.finding
@@ -204,6 +205,8 @@ _role_settled if {
 	_stated(input.envelope.role)
 	input.envelope.role == input.agent.role
 }
+
+_role_settled if handoff.receiving
 
 _objective_settled if router.continuity.compare.objective == false
 

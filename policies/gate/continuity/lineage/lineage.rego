@@ -5,6 +5,7 @@
 #   the records are compared with it; the request is not read
 package gate.continuity.lineage
 
+import data.gate.continuity.handoff
 import data.gate.continuity.rehydration
 import data.gate.finding
 import data.gate.router
@@ -112,6 +113,9 @@ _same_agent if {
 	_stated(input.envelope.agent_id)
 	input.envelope.agent_id == input.agent.agent_id
 }
+
+# The guard of handoffs says who may receive it.
+_same_agent if handoff.receiving
 
 _same_session if {
 	_stated(input.envelope.session_id)

@@ -134,6 +134,7 @@ _version_known if input.envelope.schema_version == "continuity-envelope/v1"
 _well_formed if {
 	input.envelope.requires_reauthorization == true
 	input.envelope.requested in {true, false}
+	is_null(input.envelope.form_problem)
 	input.envelope.reset_reason in {
 		"context_compaction", "context_reset", "process_recovery", "handoff", "fork",
 	}

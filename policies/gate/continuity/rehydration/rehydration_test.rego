@@ -31,6 +31,7 @@ _owed := {
 	"/envelope/envelope_id": {"values": core.no_text, "codes": {"envelope_missing"}},
 	"/envelope/schema_version": {"values": array.concat(core.garbage, ["continuity-envelope/v2", "Continuity-Envelope/v1"]), "codes": {"envelope_version_unsupported"}},
 	"/envelope/requires_reauthorization": {"values": core.no_true, "codes": {"envelope_malformed"}},
+	"/envelope/form_problem": {"values": [true, 17, "", "continuity_field_missing", ["garbage"], {}], "codes": {"envelope_malformed"}},
 	"/envelope/reset_reason": {"values": array.concat(core.garbage, ["compact"]), "codes": {"envelope_malformed"}},
 	"/envelope/evidence_refs": {"values": [null, true, 17, "garbage", {}], "codes": {"envelope_malformed"}},
 	"/envelope/objective_sha256": {"values": [true, 17, "", "sha256:e", fixture.hex("E"), concat("", [fixture.hex("e"), "0"])], "codes": {"envelope_malformed"}},
