@@ -110,12 +110,12 @@ def test_expiry_under_a_contract_that_asks_again_asks_anew(make_world: Callable[
 def test_approved_but_expired_approval_is_not_used_though_the_gates_clock_is_slow(
     make_world: Callable[..., World],
 ) -> None:
-    clock = Clock()
+    clock = Stopped()
     world = make_world("request_again", clock_ms=clock)
     approval = world.ask()
     assert world.hand_in(approval, vote_on(approval)).verdict == "approved"
     wait_for_expiry(world, approval)
-    clock.ahead = -1900
+    clock.at = approval.expires_at_ms - 1
 
     outcome = world.attempt()
 
