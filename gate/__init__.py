@@ -13,11 +13,24 @@ from gate.enforcement import (
     EffectNotStarted,
     EffectOutcomeUnknown,
     Gate,
+    PlanIncomplete,
+    PlanRun,
     ToolCall,
     VerifiedCall,
 )
 from gate.errors import BundleError, GateError, InputError, PdpError, Problem
-from gate.evidence import ABSENT, Call, EvidenceSource, Identity, Question, Run, SignedEvidence, sign_evidence
+from gate.evidence import (
+    ABSENT,
+    Call,
+    EvidenceSource,
+    Identity,
+    PlanStep,
+    Question,
+    Requirement,
+    Run,
+    SignedEvidence,
+    sign_evidence,
+)
 from gate.pdp import EmbeddedDecisionPoint, SidecarDecisionPoint
 from gate.records import Store
 from gate.trace import JsonlSink
@@ -46,9 +59,13 @@ __all__ = [
     "InputError",
     "JsonlSink",
     "PdpError",
+    "PlanIncomplete",
+    "PlanRun",
+    "PlanStep",
     "Problem",
     "Question",
     "Reason",
+    "Requirement",
     "Resumption",
     "Run",
     "SidecarDecisionPoint",

@@ -140,7 +140,7 @@ class Gate(Crossing, Planning):
             tracer=self._tracer,
         )
         """Votes on approvals and reconciliation of effects, for people."""
-        self.sessions = Sessions(store, self.check)
+        self.sessions = Sessions(store, self.check, self._check_resume)
         """Stateful conversations with the servers of tools."""
 
     def start_run(
@@ -255,6 +255,9 @@ class Gate(Crossing, Planning):
     def check_call(self, run: Run, call: Call) -> Decision:
         """The decision about a tool call, without asking for approval, claiming or running anything."""
         return self._tracer.decision(run, self._runner.ask(run, call).decision)
+
+    def _check_resume(self, run: Run, call: Call) -> Decision:
+        return self._tracer.decision(run, self._runner.ask(run, call, operation="resume_tool").decision)
 
     @contextmanager
     def tool_call(

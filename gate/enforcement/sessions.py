@@ -15,11 +15,15 @@ from gate.decision import ActionBlocked, Decision
 from gate.enforcement.asking import refusal
 from gate.enforcement.obligations import refuse_unknown
 from gate.errors import EvidenceError
-from gate.evidence import Run
+from gate.evidence import Call, Run
 from gate.evidence.sessions import in_session
 from gate.records import SessionRecord, SessionStatus, Store
 
 Check = Callable[[Run, str, Mapping[str, Any]], Decision]
+CheckResume = Callable[[Run, Call], Decision]
+
+_LEFT_TO_THE_CALL = frozenset({"claim_effect", "consume_approval", "mark_partial"})
+"""Obligations of the call that goes on: it is decided again when it is carried out, and discharges them then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,7 @@ class Sessions:
 
     store: Store
     check: Check
+    check_resume: CheckResume
 
     def open(
         self,
@@ -63,8 +68,15 @@ class Sessions:
         """Pauses a session: nothing of it passes until `resume`. Raises `ConflictError` as `Store.move_session`."""
         return self._move(session, SessionStatus.PAUSED)
 
-    def resume(self, session: SessionRecord) -> SessionRecord:
-        """Makes a paused session active again; what is done in it is decided afresh. Raises as `pause` does."""
+    def resume(self, run: Run, session: SessionRecord, call: Call) -> SessionRecord:
+        """Makes a paused session active again so that `call` can go on in it, when that is permitted now.
+
+        Asked at operation resume_tool, with everything that a call is asked for; carrying the call out is decided once
+        more. Raises `ActionBlocked`, and as `pause` does.
+        """
+        with in_session(session.session_id):
+            decision = self.check_resume(run, call).enforce()
+        self._refuse_beyond(decision, _LEFT_TO_THE_CALL)
         return self._move(session, SessionStatus.ACTIVE)
 
     def expire(self, session: SessionRecord) -> SessionRecord:
@@ -92,8 +104,11 @@ class Sessions:
 
     def _ask(self, run: Run, operation: str, session: SessionRecord) -> None:
         decision = self.check(run, operation, {"capability": session.capability}).enforce()
+        self._refuse_beyond(decision, frozenset())
+
+    def _refuse_beyond(self, decision: Decision, discharged: frozenset[str]) -> None:
         try:
-            refuse_unknown(decision, frozenset())
+            refuse_unknown(decision, discharged)
         except EvidenceError as exc:
             raise ActionBlocked(refusal(exc, None)) from exc
 

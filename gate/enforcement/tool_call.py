@@ -171,12 +171,14 @@ class CallRunner:
         )
         raise ActionBlocked(refusal(error, None)) from error
 
-    def ask(self, run: Run, call: Call, *, plan: PlanPlace | None = None) -> Answer:
+    def ask(self, run: Run, call: Call, *, plan: PlanPlace | None = None, operation: str = "call_tool") -> Answer:
         """Steps 1 and 2."""
         answer = ask(
             self.point,
             run.agent_id,
-            lambda facts: self.evidence.tool_call(run, call, now_ms=self.clock_ms(), facts=facts, plan=plan),
+            lambda facts: self.evidence.tool_call(
+                run, call, now_ms=self.clock_ms(), facts=facts, plan=plan, operation=operation
+            ),
         )
         self.tracer.trajectory(run, answer)
         return answer

@@ -85,15 +85,26 @@ class EvidenceBuilder:
             document["evidence"] = collected
         return Prepared(document=document, facts=facts, run=record)
 
-    def tool_call(self, run: Run, call: Call, *, now_ms: int, facts: Facts, plan: PlanPlace | None = None) -> Prepared:
+    def tool_call(
+        self,
+        run: Run,
+        call: Call,
+        *,
+        now_ms: int,
+        facts: Facts,
+        plan: PlanPlace | None = None,
+        operation: str = "call_tool",
+    ) -> Prepared:
         """A document for `call`; `plan` when it carries out a plan or is a step of one.
+
+        `operation` is call_tool, or resume_tool when a paused session with the capability is to go on with the call.
 
         Raises `InputError` for arguments without canonical form, `StoreError` when a record cannot be read.
         """
         capability = facts.capabilities.get(call.capability)
         contract = facts.contracts.get(call.capability)
         question = Question(
-            run=run, checkpoint="tool_execution", operation="call_tool", now_ms=now_ms, facts=facts, call=call
+            run=run, checkpoint="tool_execution", operation=operation, now_ms=now_ms, facts=facts, call=call
         )
         definition = self.evidence.tool_definition(question)
         action = freeze(
@@ -108,7 +119,7 @@ class EvidenceBuilder:
         approval = self._approval(run, call, action, contract)
         effect = self._effect(run, call, action)
         constraint_version, bound = self._constraints(run, record)
-        document = self._base(run, record, checkpoint="tool_execution", operation="call_tool", now_ms=now_ms)
+        document = self._base(run, record, checkpoint="tool_execution", operation=operation, now_ms=now_ms)
         document["request"] = _request(call, action)
         document["state"] |= {
             "run": self._with_budget(run, document["state"]["run"], facts),

@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,8 @@ from gate.compiler import assemble, compile_bundle
 from gate.decision import ActionBlocked
 from gate.enforcement import Gate
 from gate.errors import ConflictError, InputError
-from gate.evidence import Identity, Run
+from gate.evidence import Call, Identity, Run
+from gate.evidence.mcp_server import McpRegistration, McpRegistry
 from gate.evidence.sessions import SessionEvidence
 from gate.pdp import EmbeddedDecisionPoint
 from gate.records import SessionRecord, SessionStatus, Store
@@ -30,6 +31,8 @@ from gate.records import SessionRecord, SessionStatus, Store
 BUNDLES = Path(__file__).resolve().parents[2] / "bundles"
 USER = Identity(tenant_id="tenant-acme", principal_id="user-42")
 HOUR_MS = 3_600_000
+SEARCH = Call(capability="search_docs", arguments={"query": "refund"})
+DOCS = McpRegistration(owner="knowledge_platform", discovery_source="approved_registry", auth_mode="oauth")
 
 
 @dataclass
@@ -66,7 +69,8 @@ def scene(point: EmbeddedDecisionPoint, tmp_path: Path) -> Iterator[Scene]:
         def clock_ms() -> int:
             return time.time_ns() // 1_000_000 + (made[0].shift_ms if made else 0)
 
-        gate = Gate(point, store, environment="test", evidence=[SessionEvidence(store)], clock_ms=clock_ms)
+        sources = [SessionEvidence(store), McpRegistry({"docs-mcp": DOCS})]
+        gate = Gate(point, store, environment="test", evidence=sources, clock_ms=clock_ms)
         run = gate.start_run(agent_id="support-triage-ref", identity=USER, session_id="session-1", trace_id="trace-1")
         made.append(Scene(gate, store, run))
         yield made[0]
@@ -172,9 +176,29 @@ def test_paused_session_lets_nothing_through_until_it_is_resumed(scene: Scene, u
     answer, refused = talk(scene, url, paused, sensitive=False)
     assert answer == "refund in no edition"
     assert [r & {"session_not_live"} for r in refused] == [{"session_not_live"}] * 3
-    resumed = scene.gate.sessions.resume(paused)
+    resumed = scene.gate.sessions.resume(scene.run, paused, SEARCH)
     assert resumed.paused_at_ms is not None
     assert talk(scene, url, resumed, sensitive=False) == ("refund in 2026", [])
+
+
+def test_resumption_is_decided_before_the_record_moves(scene: Scene) -> None:
+    paused = scene.gate.sessions.pause(scene.open())
+    stranger = replace(scene.run, identity=replace(scene.run.identity, principal_id="user-43"))
+
+    def refused(run: Run, call: Call) -> set[str]:
+        codes = blocked(lambda: scene.gate.sessions.resume(run, paused, call))
+        kept = scene.store.session(paused.tenant_id, paused.session_id)
+        assert kept is not None
+        assert (kept.status, kept.version) == (paused.status, paused.version)
+        return codes
+
+    assert "principal_mismatch" in refused(stranger, SEARCH)
+    assert "session_binding_mismatch" in refused(scene.run, replace(SEARCH, capability="export_tickets"))
+    assert "arguments_invalid" in refused(scene.run, replace(SEARCH, arguments={"query": 7}))
+    scene.shift_ms = HOUR_MS + 1000
+    assert refused(scene.run, SEARCH) == {"session_not_live"}
+    scene.shift_ms = 0
+    assert scene.gate.sessions.resume(scene.run, paused, SEARCH).status == "active"
 
 
 # --- without the wire -----------------------------------------------------------------------------------------------
@@ -196,7 +220,8 @@ def test_session_that_expired_between_decision_and_record_is_a_conflict(scene: S
 def test_closed_session_is_over(scene: Scene) -> None:
     closed = scene.gate.sessions.close(scene.open())
     assert blocked(lambda: scene.gate.sessions.progress(scene.run, closed)) == {"session_not_live"}
-    assert conflict(lambda: scene.gate.sessions.resume(closed)) == "session_transition_illegal"
+    assert conflict(lambda: scene.gate.sessions.close(closed)) == "session_transition_illegal"
+    assert blocked(lambda: scene.gate.sessions.resume(scene.run, closed, SEARCH)) == {"session_not_live"}
 
 
 def test_expired_session_is_replaced_once(scene: Scene) -> None:

@@ -266,7 +266,7 @@ def test_signed_verdict_of_the_very_contract_lets_the_roll_out_be_asked_for(tmp_
                     "contract_digest": "sha256:" + "8" * 64,
                     "verdict": "passed",
                     "action_digest": question["action_digest"],
-                    "checked_at_ms": Store.open("sqlite://").now_ms(),
+                    "checked_at_ms": question["asked_at_ms"],
                 },
                 section="verifier",
                 environment="test",

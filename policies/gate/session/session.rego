@@ -112,10 +112,18 @@ _identified if {
 }
 
 _live if {
-	input.evidence.session.status == "active"
+	_usable
 	is_number(input.now_ms)
 	is_number(input.evidence.session.expires_at_ms)
 	input.now_ms < input.evidence.session.expires_at_ms
+}
+
+_usable if input.evidence.session.status == "active"
+
+# What is paused is there to be resumed, and for nothing else.
+_usable if {
+	input.operation == "resume_tool"
+	input.evidence.session.status == "paused"
 }
 
 _capability_permitted if router.policy_decision in {"allow", "approval_required"}

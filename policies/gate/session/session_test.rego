@@ -43,6 +43,17 @@ test_none_listing_tools_in_a_session if {
 	_codes(doc, controls.bundles) == set()
 }
 
+# What is paused is there to be resumed, and for nothing else.
+test_paused if {operation: codes |
+	some operation in ["call_tool", "resume_tool", "elicit", "progress"]
+	codes := _codes(fixture.put(_doing(operation), "/evidence/session/status", "paused"), controls.bundles)
+} == {
+	"call_tool": {"session_not_live"},
+	"resume_tool": set(),
+	"elicit": {"session_not_live"},
+	"progress": {"session_not_live"},
+}
+
 # A plain call without any control is not in question; whatever is part of a session is refused.
 test_none_plain_call_without_controls if _codes(fixture.reading, controls.bare) == set()
 
