@@ -6,7 +6,7 @@ It reads files and must not evaluate anything; a case states its expectation, `g
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,8 +37,8 @@ class Case:
     """Reason codes, sorted."""
     file: str
     """The case's file, as the user gave the path."""
-    expect_obligations: tuple[str, ...] | None = None
-    """Types of the obligations, in order; None when the case does not say."""
+    expect_obligations: tuple[Mapping[str, Any], ...] | None = None
+    """The fields that matter of each obligation, its type always, in order; None when the case does not say."""
     expect_advice: tuple[str, ...] | None = None
     """Codes of the advice, in order; None when the case does not say."""
 
@@ -132,9 +132,14 @@ def _case(document: Document, base: dict[str, Any]) -> Case:
         expect_verdict=value["expect"]["verdict"],
         expect_reasons=tuple(sorted(value["expect"]["reasons"])),
         file=document.file,
-        expect_obligations=_stated(value["expect"], "obligations"),
+        expect_obligations=_duties(value["expect"]),
         expect_advice=_stated(value["expect"], "advice"),
     )
+
+
+def _duties(expect: dict[str, Any]) -> tuple[Mapping[str, Any], ...] | None:
+    stated = expect.get("obligations")
+    return None if stated is None else tuple({"type": one} if isinstance(one, str) else dict(one) for one in stated)
 
 
 def _stated(expect: dict[str, Any], key: str) -> tuple[str, ...] | None:

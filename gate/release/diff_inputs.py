@@ -74,12 +74,13 @@ class Material:
         for probe in self._probes:
             if probe.title in changed_titles:
                 yield from probing.pop(id(probe))
-        yield from _in_turn([self._constants(first), self._states(first)])
+        refused, other = _split([c for c in golden if c.name not in self.sound], touched)
+        yield from _in_turn([self._constants(first, refused), self._states(first)])
         yield from _in_turn(
             [
                 _in_turn(list(probing.values())),
                 self._states(rest),
-                self._constants(rest),
+                self._constants(rest, other),
                 _in_turn([_broken(base) for base in (*first, *golden, *rest)]),
             ]
         )
@@ -212,14 +213,17 @@ class Material:
                 for value in values:
                     yield base.with_patches([*base.patches, Patch((*at, name), value)])
 
-    def _constants(self, bases: Sequence[Candidate]) -> Iterator[Candidate]:
-        """Every word and number that only one side has, wherever a document could hold it."""
+    def _constants(self, bases: Sequence[Candidate], refused: Sequence[Candidate]) -> Iterator[Candidate]:
+        """Every word and number that only one side has, wherever a document could hold it.
+
+        A document that is `refused` may be so for the want of that very word.
+        """
         if not self._edits:
             return
         words, counts = texts(self._edits)[:_MOST_CONSTANTS], numbers(self._edits)[:_MOST_CONSTANTS]
         within = readers(self.modules, self._edits)
         # One document of a shape tells what a hundred would, and one of an operation what a field it lacks would do.
-        plain, near, every = (_alone(bases, fields) for fields in (frozenset[Path](), within, None))
+        plain, near, every = _alone(bases, frozenset()), _alone([*bases, *refused], within), _alone(bases, None)
         yield from _in_turn([placed(base, words, counts, within=within) for base in plain])
         yield from _in_turn([placed(base, words, counts, within=within) for base in near])
         yield from _in_turn([placed(base, words, counts) for base in plain])

@@ -5,6 +5,7 @@ Decides nothing and repairs nothing. A case that misspells a field fails by name
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +39,7 @@ def run_cases(cases: Sequence[Case], point: DecisionPoint, *, agent_id: str) -> 
         expected = (
             case.expect_verdict,
             *sorted(set(case.expect_reasons)),
-            *_labelled("obligation", case.expect_obligations),
+            *_labelled("obligation", duties_shown(case, case.expect_obligations or ())),
             *_labelled("advice", case.expect_advice),
         )
         got = _outcome(case, point, facts)
@@ -65,14 +66,26 @@ def _outcome(case: Case, point: DecisionPoint, facts: dict[str, Any]) -> tuple[s
         decision = point.decide(case_document(case, facts)).decision
     except GateError as exc:
         return (exc.code,)
-    obligations = None if case.expect_obligations is None else [str(o["type"]) for o in decision.obligations]
     advice = None if case.expect_advice is None else [str(a["code"]) for a in decision.advice]
     return (
         str(decision.verdict),
         *sorted(set(decision.codes)),
-        *_labelled("obligation", obligations),
+        *_labelled("obligation", duties_shown(case, decision.obligations)),
         *_labelled("advice", advice),
     )
+
+
+def duties_shown(case: Case, obligations: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Each obligation as far as `case` is about it: its type, and the fields that the case states of the one there."""
+    if case.expect_obligations is None:
+        return ()
+    stated = [one.keys() - {"type"} for one in case.expect_obligations]
+    shown = []
+    for index, one in enumerate(obligations):
+        fields = sorted(stated[index]) if index < len(stated) else []
+        said = [f"{name}={json.dumps(one[name], sort_keys=True)}" if name in one else f"no {name}" for name in fields]
+        shown.append(" ".join([str(one["type"]), *said]))
+    return tuple(shown)
 
 
 def _labelled(label: str, values: Sequence[str] | None) -> Iterator[str]:

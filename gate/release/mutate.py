@@ -7,6 +7,7 @@ decision diff, which shows an input that ought to be a case or finds none. Chang
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 import shutil
 import tempfile
@@ -14,6 +15,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -24,6 +26,7 @@ from gate.release.diff import Change, decision_diff
 from gate.release.diff_batch import Batch, Outcome
 from gate.release.diff_documents import Candidate
 from gate.release.diff_side import Side, compiled_side
+from gate.release.golden import duties_shown
 from gate.release.mutants import Mutant, mutants
 
 REFUSED, SAME, NOTICED, MISSED, UNDETERMINED = "refused", "same", "noticed", "missed", "undetermined"
@@ -249,6 +252,10 @@ def _passes(case: Case, outcome: Outcome) -> bool:
     return (
         outcome.verdict == case.expect_verdict
         and outcome.codes == tuple(sorted(set(case.expect_reasons)))
-        and case.expect_obligations in (None, outcome.duties)
+        and duties_shown(case, case.expect_obligations or ()) == duties_shown(case, _obligations(outcome))
         and (case.expect_advice is None or tuple(sorted(set(case.expect_advice))) == outcome.advice)
     )
+
+
+def _obligations(outcome: Outcome) -> list[dict[str, Any]]:
+    return [json.loads(one) for one in outcome.obligations]

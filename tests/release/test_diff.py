@@ -103,9 +103,9 @@ def test_diff_of_a_bundle_with_itself_is_none_and_tries_nothing(old: Path) -> No
         (
             "policy.yaml",
             "    run_start: allow\n",
-            "    run_start: allow\n    fork: allow\n",
+            "    run_start: allow\n    notify: allow\n",
             "loosens",
-            ("newly_allowed", "loosens", "fork"),
+            ("newly_allowed", "loosens", "notify"),
         ),
     ],
 )
@@ -123,9 +123,9 @@ def test_diff_of_one_change_has_its_label_and_a_witness_that_differs_elsewhere_t
 
 
 def test_diff_of_two_opposite_changes_is_mixed(old: Path, edited: Edited) -> None:
-    new = edited("policy.yaml", "    emit: allow\n", "    fork: allow\n")
+    new = edited("policy.yaml", "    emit: allow\n", "    notify: allow\n")
     diff = decision_diff(old, new, limit=FEW)
-    assert {("newly_allowed", "loosens", "fork"), ("newly_refused", "tightens", "emit")} <= shown(diff)
+    assert {("newly_allowed", "loosens", "notify"), ("newly_refused", "tightens", "emit")} <= shown(diff)
     assert diff.label == "mixed"
 
 

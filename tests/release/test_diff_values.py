@@ -125,7 +125,7 @@ WIDENED = [
         "runtime-controls.yaml",
         "[ticket-quality-verifier-v2]",
         "[ticket-quality-verifier-v2, another-verifier]",
-        "create_ticket",
+        "search_docs",
     ),
     ("runtime-controls.yaml", "[prompt_chaining,", "[evaluator_optimizer, prompt_chaining,", "create_ticket"),
     ("approvals.yaml", "required_reviewers: [manager]", "required_reviewers: [manager, clerk]", "create_ticket"),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -177,3 +178,28 @@ def _copy(value: Any) -> Any:
     if isinstance(value, dict):
         return {k: _copy(v) for k, v in value.items()}
     return [_copy(v) for v in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize(
+    ("stated", "passed", "got"),
+    [
+        ({"type": "request_approval"}, True, "obligation:request_approval"),
+        (
+            {"type": "request_approval", "max_wait_seconds": 1800},
+            True,
+            "obligation:request_approval max_wait_seconds=1800",
+        ),
+        (
+            {"type": "request_approval", "max_wait_seconds": 1801},
+            False,
+            "obligation:request_approval max_wait_seconds=1800",
+        ),
+        ({"type": "request_approval", "lease_seconds": None}, False, "obligation:request_approval no lease_seconds"),
+    ],
+)
+def test_case_compares_of_an_obligation_its_type_and_the_fields_it_states(
+    point: EmbeddedDecisionPoint, cases: tuple[Case, ...], stated: Mapping[str, Any], passed: bool, got: str
+) -> None:
+    (asked,) = [one for one in cases if one.id == "ticket_without_approval"]
+    (result,) = run_cases([dataclasses.replace(asked, expect_obligations=(stated,))], point, agent_id=AGENT)
+    assert (result.passed, result.got[-1]) == (passed, got)
