@@ -268,7 +268,9 @@ class Coordinator:
         since = 0 if parent is None else parent[0].source_event_range[1]
         drifts: tuple[drift.Drift, ...] = ()
         if lineage.direct_source == "event_log":
-            drifts = drift.from_log(artifact, events, request.seed)
+            # What the host located itself is no observation of the log; resolvers read it again.
+            observed = tuple(one for one in artifact.evidence_locators if one.kind == "payload_ref")
+            drifts = drift.from_log(replace(artifact, evidence_locators=observed), events, request.seed)
         return {
             "phase": "commit",
             "namespace": self.namespace,

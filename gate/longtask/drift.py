@@ -21,16 +21,25 @@ from gate.longtask.vocabulary import ContextKind, EventType
 _SURE_GROUPS = frozenset({"goal", "acceptance_criteria", "constraints", "decisions"})
 """Groups whose items are acted upon as settled."""
 
+_BINDING_GROUPS = frozenset({"goal", "acceptance_criteria", "constraints"})
+"""Groups whose items bind; anywhere else they would only be known."""
+
 
 class DriftKind(StrEnum):
     """What sort of departure it is; each has another way back."""
 
     DELETION = "deletion"
+    """Something is no longer there."""
     REWRITING = "rewriting"
+    """It says something else."""
     AUTHORITY = "authority"
+    """It has more, or less, force than it was given."""
     VERSION = "version"
+    """It belongs to another workspace, schema or generation."""
     PROVENANCE = "provenance"
+    """It no longer leads to where it was said."""
     HARDENING = "hardening"
+    """A guess, a refuted or an open statement has become a sure one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -83,9 +92,7 @@ def between(
         if old_group != new_group:
             hard = new_group in _SURE_GROUPS and old_group not in _SURE_GROUPS
             kind, code = (
-                (DriftKind.HARDENING, "item_moved_to_settled")
-                if hard
-                else (DriftKind.REWRITING, "item_in_another_group")
+                (DriftKind.HARDENING, "item_moved_to_settled") if hard else (_moved(old_group), "item_in_another_group")
             )
             found.append(Drift(kind=kind, code=code, key=key, before=old_group, after=new_group))
         if explained.get(key) != new:
@@ -145,17 +152,19 @@ def _changes(old: CarryItem, new: CarryItem) -> Iterator[Drift]:
         yield one(DriftKind.HARDENING if hard else DriftKind.REWRITING, "kind_changed", old.kind, new.kind)
     if old.trust is not new.trust:
         raised = new.trust.rank > old.trust.rank
-        kind, code = (DriftKind.HARDENING, "trust_raised") if raised else (DriftKind.REWRITING, "trust_lowered")
+        # A constraint that is hostile text is shown as data: lowering trust takes its force away.
+        kind, code = (DriftKind.HARDENING, "trust_raised") if raised else (DriftKind.AUTHORITY, "trust_lowered")
         yield one(kind, code, old.trust, new.trust)
     if old.retention_priority is not new.retention_priority:
         lowered = new.retention_priority.rank < old.retention_priority.rank
-        kind = DriftKind.DELETION if lowered else DriftKind.HARDENING
+        # What is no longer required may be left out by the next generation, without anybody having decided so.
+        kind = DriftKind.AUTHORITY if lowered else DriftKind.HARDENING
         code = "retention_lowered" if lowered else "retention_raised"
         yield one(kind, code, old.retention_priority, new.retention_priority)
     if old.sensitivity is not new.sensitivity:
         yield one(DriftKind.AUTHORITY, "sensitivity_changed", old.sensitivity, new.sensitivity)
     if old.required_for - new.required_for:
-        yield one(DriftKind.DELETION, "requirement_dropped", len(old.required_for), len(new.required_for))
+        yield one(DriftKind.AUTHORITY, "requirement_dropped", len(old.required_for), len(new.required_for))
     if new.required_for - old.required_for:
         yield one(DriftKind.HARDENING, "requirement_added", len(old.required_for), len(new.required_for))
 
@@ -175,7 +184,11 @@ def _placed(group: str, key: str, seed: CompactionSeed) -> Iterator[Drift]:
         code = "undeclared_item_settled" if home is None else "item_moved_to_settled"
         yield Drift(kind=DriftKind.HARDENING, code=code, key=key, before=home or "", after=group)
     elif home is not None:
-        yield Drift(kind=DriftKind.REWRITING, code="item_in_another_group", key=key, before=home, after=group)
+        yield Drift(kind=_moved(home), code="item_in_another_group", key=key, before=home, after=group)
+
+
+def _moved(home: str) -> DriftKind:
+    return DriftKind.AUTHORITY if home in _BINDING_GROUPS else DriftKind.REWRITING
 
 
 def _locators(artifact: CompactionArtifact, events: Sequence[EventRecord]) -> Iterator[Drift]:

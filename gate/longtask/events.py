@@ -5,6 +5,7 @@ Pure. Every record refuses what it cannot mean with its stable code; none is rep
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -23,6 +24,8 @@ from gate.longtask.vocabulary import (
 
 _Word = TypeVar("_Word", bound=StrEnum)
 
+_HALF_PAIR = re.compile(r"[\ud800-\udfff]")
+
 
 class LongTaskError(InputError):
     """A long-task record or question that means nothing; `code` says which rule it breaks."""
@@ -36,8 +39,8 @@ def refuse(code: str, message: str = "") -> LongTaskError:
 
 
 def blank(value: object) -> bool:
-    """Neither a text nor one that says something."""
-    return not isinstance(value, str) or not value.strip()
+    """Neither a text nor one that says something; half a surrogate pair is no text and has no digest."""
+    return not isinstance(value, str) or not value.strip() or _HALF_PAIR.search(value) is not None
 
 
 def require(pairs: Iterable[tuple[object, str]]) -> None:

@@ -144,7 +144,7 @@ def _migrated(
         text = canonical.canonical_bytes({**made, "artifact_id": "migrated"}).decode("utf-8")
     except (InputError, TypeError) as exc:
         raise refuse("invalid_artifact_record") from exc
-    artifact = named(artifact_from(text))
+    artifact = named(artifact_from(text), made_of=row.digest)
     if not required <= {item.key for item in artifact.items} | set(made):
         raise refuse("migration_loses_required", "a required item is gone after the migration; replay the log")
     if artifact.run_id != run_id or artifact.source_digest != data.get("source_digest"):

@@ -25,9 +25,12 @@ def body_of(record: CompactionArtifact | RunCheckpoint | EventRecord) -> str:
     return canonical.canonical_bytes(plain(record)).decode("utf-8")
 
 
-def named(artifact: CompactionArtifact) -> CompactionArtifact:
-    """The artifact under the id that its whole content gives it: other content can never have it."""
-    content = {**plain(artifact), "artifact_id": ""}
+def named(artifact: CompactionArtifact, *, made_of: str = "") -> CompactionArtifact:
+    """The artifact under the id that its whole content gives it: other content can never have it.
+
+    `made_of`: digest of the artifact it is a migration of, so that it never has that one's id.
+    """
+    content = {**plain(artifact), "artifact_id": made_of}
     return replace(artifact, artifact_id="art-" + canonical.digest(content).removeprefix("sha256:")[:40])
 
 

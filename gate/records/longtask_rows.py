@@ -43,6 +43,8 @@ from gate.records.tables import (
 TASK_EVENT = "task_event"
 """Type of the chain's link that stands for one long-task event."""
 
+_IDS_AT_ONCE = 500
+
 
 def require_derivable(tx: Connection, run: LockedRun) -> None:
     """Raises `ConflictError` `session_forgotten` once the run's session is being or was forgotten."""
@@ -65,23 +67,25 @@ def append(tx: Connection, tenant_id: str, run_id: str, events: Iterable[NewTask
     last = select(TASK_EVENTS.c.sequence, TASK_EVENTS.c.position).where(*_of(TASK_EVENTS, tenant_id, run_id))
     found = tx.execute(last.order_by(TASK_EVENTS.c.sequence.desc()).limit(1)).first()
     sequence, position = (0, 0) if found is None else (int(found[0]), int(found[1]))
-    appended, now = [], now_ms(tx)
-    for event in events:
-        known = select(TASK_EVENTS.c.sequence).where(
-            *_of(TASK_EVENTS, tenant_id, run_id), TASK_EVENTS.c.event_id == event.event_id
-        )
-        if tx.execute(known).first() is not None:
-            raise checks.conflict("duplicate_event_id", f"the run has an event `{event.event_id}` already")
+    new, now = list(events), now_ms(tx)
+    _refuse_known(tx, tenant_id, run_id, [event.event_id for event in new])
+    salted: list[tuple[NewTaskEvent, int, str, str]] = []
+    for event in new:
         if event.sequence <= sequence:
             raise checks.conflict("non_monotonic_event_sequence", "the sequence of an event does not follow the last")
-        salt, position = secrets.token_hex(16), position + 1
-        digest = event_digest(event.body, salt)
-        link = run.append(TASK_EVENT, {"sequence": event.sequence, "position": position, "digest": digest}, at_ms=now)
-        row = TaskEvent(
+        sequence, position, salt = event.sequence, position + 1, secrets.token_hex(16)
+        salted.append((event, position, salt, event_digest(event.body, salt)))
+    links = run.extend(
+        TASK_EVENT,
+        ({"sequence": e.sequence, "position": place, "digest": digest} for e, place, _, digest in salted),
+        at_ms=now,
+    )
+    appended = [
+        TaskEvent(
             tenant_id=tenant_id,
             run_id=run_id,
             sequence=event.sequence,
-            position=position,
+            position=place,
             event_id=event.event_id,
             event_type=event.event_type,
             digest=digest,
@@ -91,10 +95,28 @@ def append(tx: Connection, tenant_id: str, run_id: str, events: Iterable[NewTask
             body=event.body,
             salt=salt,
         )
-        tx.execute(insert(TASK_EVENTS).values(asdict(row)))
-        sequence = event.sequence
-        appended.append(row)
+        for (event, place, salt, digest), link in zip(salted, links, strict=True)
+    ]
+    if appended:
+        tx.execute(insert(TASK_EVENTS), [asdict(event) for event in appended])
     return appended
+
+
+def _refuse_known(tx: Connection, tenant_id: str, run_id: str, event_ids: list[str]) -> None:
+    """Raises `ConflictError` `duplicate_event_id` for an id that the run has, or that is there twice."""
+    seen: set[str] = set()
+    for start in range(0, len(event_ids), _IDS_AT_ONCE):
+        part = event_ids[start : start + _IDS_AT_ONCE]
+        query = select(TASK_EVENTS.c.event_id).where(
+            *_of(TASK_EVENTS, tenant_id, run_id), TASK_EVENTS.c.event_id.in_(part)
+        )
+        known = tx.execute(query).scalars().first()
+        twice = None
+        for one in part:
+            twice = one if one in seen else twice
+            seen.add(one)
+        if known is not None or twice is not None:
+            raise checks.conflict("duplicate_event_id", f"the run has an event `{known or twice}` already")
 
 
 def event_digest(body: str, salt: str) -> str:
@@ -144,10 +166,9 @@ def last_event(tx: Connection, tenant_id: str, run_id: str) -> TaskEvent | None:
 
 
 def _position_before(tx: Connection, tenant_id: str, run_id: str, first: int) -> int:
-    query = select(func.max(TASK_EVENTS.c.position)).where(
-        *_of(TASK_EVENTS, tenant_id, run_id), TASK_EVENTS.c.sequence < first
-    )
-    return int(tx.execute(query).scalar_one() or 0)
+    query = select(TASK_EVENTS.c.position).where(*_of(TASK_EVENTS, tenant_id, run_id), TASK_EVENTS.c.sequence < first)
+    # The last row before the range, by the key: a maximum would walk the whole log.
+    return int(tx.execute(query.order_by(TASK_EVENTS.c.sequence.desc()).limit(1)).scalar_one_or_none() or 0)
 
 
 def _checked(row: RowMapping, position: int) -> TaskEvent:

@@ -46,8 +46,8 @@ CHANGES: list[tuple[dict[str, Any], set[tuple[str, str]]]] = [
     ({"content": "push when you like"}, {("rewriting", "content_digest_changed")}),
     ({"authority": InstructionAuthority.SYSTEM}, {("authority", "authority_raised")}),
     ({"authority": InstructionAuthority.UNTRUSTED}, {("authority", "authority_lowered")}),
-    ({"trust": TrustLevel.UNKNOWN}, {("rewriting", "trust_lowered")}),
-    ({"retention_priority": RetentionPriority.LOW}, {("deletion", "retention_lowered")}),
+    ({"trust": TrustLevel.UNKNOWN}, {("authority", "trust_lowered")}),
+    ({"retention_priority": RetentionPriority.LOW}, {("authority", "retention_lowered")}),
     ({"sensitivity": Sensitivity.PUBLIC}, {("authority", "sensitivity_changed")}),
     ({"required_for": frozenset({"x"})}, {("hardening", "requirement_added")}),
     (
@@ -74,7 +74,7 @@ def test_statement_that_lost_or_gained_weight_is_told() -> None:
     light = dataclasses.replace(artifact().open_issues[0], required_for=frozenset())
     heavy = dataclasses.replace(artifact().goal, retention_priority=RetentionPriority.REQUIRED)
     assert against_log(dataclasses.replace(artifact(), open_issues=(light,), goal=heavy)) == {
-        ("deletion", "requirement_dropped", "broken"),
+        ("authority", "requirement_dropped", "broken"),
         ("hardening", "retention_raised", "goal"),
     }
 
@@ -164,7 +164,7 @@ def test_refuted_guess_among_the_decisions_is_hardened() -> None:
 def test_constraint_hidden_among_the_open_issues_is_told() -> None:
     sound = artifact()
     moved = dataclasses.replace(sound, constraints=(), open_issues=(*sound.open_issues, *sound.constraints))
-    assert against_log(moved) == {("rewriting", "item_in_another_group", "no-push")}
+    assert against_log(moved) == {("authority", "item_in_another_group", "no-push")}
 
 
 def test_statement_that_nobody_declared_among_the_constraints_is_told() -> None:

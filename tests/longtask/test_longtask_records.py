@@ -60,6 +60,8 @@ BROKEN: list[tuple[str, Callable[[], Any]]] = [
     ("blank_evidence_workspace_digest", lambda: locator(workspace_digest="\t")),
     ("blank_carry_item_key", lambda: item("")),
     ("blank_carry_item_content", lambda: item("k", content=" \n")),
+    ("blank_carry_item_content", lambda: item("k", content="half a pair: \ud83d")),
+    ("blank_carry_item_key", lambda: item("\udc00")),
     ("carry_item_without_source", lambda: item("k", source_event_ids=())),
     ("carry_item_without_source", lambda: item("k", source_event_ids=("e1", " "))),
     ("instruction_authority_required", lambda: item("k", kind=ContextKind.INSTRUCTION)),
