@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gate.evidence.action import Action, arguments_digest, redacted_view
 from gate.evidence.builder import EvidenceBuilder, Prepared
+from gate.evidence.compaction import CompactionSource, StatedRule, stated_rules
 from gate.evidence.host import ABSENT, Call, Identity, Run, require_text
 from gate.evidence.plan import HttpRights, PlanPlace, PlanStep, Requirement, RequirementAdapter, RightsService
 from gate.evidence.signed import SignedEvidence, sign_evidence
@@ -13,6 +14,7 @@ __all__ = [
     "ABSENT",
     "Action",
     "Call",
+    "CompactionSource",
     "Evidence",
     "EvidenceBuilder",
     "EvidenceSource",
@@ -27,8 +29,10 @@ __all__ = [
     "RightsService",
     "Run",
     "SignedEvidence",
+    "StatedRule",
     "arguments_digest",
     "redacted_view",
     "require_text",
     "sign_evidence",
+    "stated_rules",
 ]

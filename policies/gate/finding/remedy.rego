@@ -6,10 +6,10 @@ package gate.finding
 remedies := {
 	"approval_state_mismatch": "the approvals of this step contradict each other; revoke them and ask anew",
 	"compaction_not_released": "the measured record does not release compaction; stop, checkpoint or ask for more budget",
-	"compaction_pilot_write": "in a pilot nothing is written without a person; have the policy ask for an approval",
 	"compaction_record_missing": "measure first: run gate compaction-gate; until then checkpoint, ask for budget or stop",
 	"compaction_record_stale": "model, harness, compactor, rules or tools changed; run gate compaction-gate again",
 	"compaction_runtime_changed": "use the runtime that compaction.yaml names, or change the contract and measure again",
+	"compaction_write_not_released": "after a compaction that is not released for it nothing is written without a person",
 	"counter_arithmetic_error": "an amount is out of range or not exact",
 	"cumulative_limit_exceeded": "the run has used up what the rule lets it use",
 	"current_counter_missing": "pass the amount as a decimal text of at most six places",
