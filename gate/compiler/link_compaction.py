@@ -70,6 +70,24 @@ def link_compaction(bundle: Bundle) -> Iterator[Problem]:
                 f"`{rule_id}` is not in the register",
                 f"see {at(bundle.documents[COMPACTION], _ROOT, 'rules', key=True)}",
             )
+    meta = bundle.meta
+    if contract.authoritative_state["policy_store"] != f"{meta.bundle_id}@{meta.version}":
+        yield _problem(
+            bundle,
+            ("authoritative_state", "policy_store"),
+            "policy_store_mismatch",
+            "the policy store is not this bundle at its version",
+            f"write `{meta.bundle_id}@{meta.version}`",
+        )
+    for rule in contract.rules.values():
+        if rule.consequence != "required_result" and rule.rule_id not in contract.required_rule_ids:
+            yield _problem(
+                bundle,
+                ("rules", rule.rule_id, "consequence"),
+                "hard_rule_not_required",
+                f"losing `{rule.rule_id}` changes {rule.consequence}, and no context is required to state it",
+                "list it in required_rule_ids",
+            )
     languages = {wording.language for rule in contract.rules.values() for wording in rule.wordings}
     for rule in contract.rules.values():
         yield from _rule(bundle, rule, languages)

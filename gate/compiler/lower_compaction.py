@@ -70,6 +70,11 @@ def _constants(bundle: Bundle, contract: CompactionContract) -> Iterator[Constan
             "The session can be read again",
             contract.authoritative_state["raw_session_retained"],
         ),
+        "authorities": (
+            ("authoritative_state",),
+            "Where the truth is, outside every context",
+            {name: contract.authoritative_state[name] for name in ("policy_store", "approval_store", "action_ledger")},
+        ),
         "lanes": (
             ("retention_lanes",),
             "The lane of each rule, by its kind and never by its wording",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gate.evidence.action import Action, arguments_digest, redacted_view
 from gate.evidence.builder import EvidenceBuilder, Prepared
 from gate.evidence.catalog import ToolCatalog
+from gate.evidence.compaction import CompactionSource, StatedRule, stated_rules
 from gate.evidence.credentials import Connection, CredentialBindings, CredentialProvider
 from gate.evidence.host import ABSENT, Call, Identity, Run, require_text
 from gate.evidence.http_json import JsonService
@@ -22,6 +23,7 @@ __all__ = [
     "ABSENT",
     "Action",
     "Call",
+    "CompactionSource",
     "Connection",
     "CredentialBindings",
     "CredentialProvider",
@@ -49,6 +51,7 @@ __all__ = [
     "SandboxSource",
     "SessionEvidence",
     "SignedEvidence",
+    "StatedRule",
     "ToolCatalog",
     "VerifierSource",
     "arguments_digest",
@@ -57,4 +60,5 @@ __all__ = [
     "require_text",
     "retrieval_source",
     "sign_evidence",
+    "stated_rules",
 ]

@@ -82,6 +82,8 @@ def test_contract_compiles_to_lanes_by_kind_and_digests_of_every_wording() -> No
     [
         ((ROOT, "regression"), {"direct_cases": "9 / 9"}, "compaction_measured_by_hand"),
         ((ROOT, "decision", "posture"), "ship-limited", "compaction_measured_by_hand"),
+        ((ROOT, "invariants", "required_rule_ids"), ["refund-key-first"], "hard_rule_not_required"),
+        ((ROOT, "authoritative_state", "policy_store"), "policy-refund-desk@1", "policy_store_mismatch"),
         ((ROOT, "runtime", "tighter_threshold"), 1600, "threshold_not_tighter"),
         ((ROOT, "invariants", "required_rule_ids"), ["refund-unheard-of"], "rule_unknown"),
         ((ROOT, "retention_lanes", "lossy"), ["old_tool_output", "hard_constraints"], "hard_rule_in_lossy_lane"),

@@ -30,7 +30,7 @@ compaction["digests"] := {
 	"model": "sha256:5c0992a2514ae5d90feaa0ef9242dd7cf7dadfe0f92bb94f31c9581c0034d7bb",
 	"harness": "sha256:58c5e03b4a779655dd74efa5fcf6dcf827ae10fd249183182db5777c101d183a",
 	"compactor": "sha256:617edf80e9ae01204df1c273a2550fdae74d71bafa02095699e29c95e28e68cf",
-	"rules": "sha256:c6081a72612d6c274b948539dde6bad656e9db70e4b9f2a16195ff85cc84d9e6",
+	"rules": "sha256:d2add79cb38b3e4a17548d29c106aa9d91b45c327c53bab4b079986d87704935",
 	"tools": "sha256:16658c96f9212217d80b0067d50fe954f65a711df432c73e9556ce078b410641",
 }
 
@@ -39,6 +39,16 @@ compaction["digests"] := {
 # custom:
 #   source: "compaction.yaml#/compaction_release/authoritative_state/raw_session_retained"
 compaction["raw_session_retained"] := true
+
+# METADATA
+# title: "Where the truth is, outside every context"
+# custom:
+#   source: "compaction.yaml#/compaction_release/authoritative_state"
+compaction["authorities"] := {
+	"policy_store": "policy-refund-desk-2026-06-01@2026.06.01",
+	"approval_store": "gate-records",
+	"action_ledger": "gate-records",
+}
 
 # METADATA
 # title: "The lane of each rule, by its kind and never by its wording"

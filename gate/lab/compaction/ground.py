@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from gate.compiler import Compiled, compile_bundle, write
-from gate.compiler.link_compaction import COMPACTION, RECORD, filled
+from gate.compiler.link_compaction import RECORD, filled
 from gate.compiler.lower_compaction import COMPONENTS, component_digests
 from gate.decision import ActionBlocked
 from gate.documents import schema
@@ -157,10 +157,11 @@ def trial(bundle: Path, folder: Path) -> Iterator[Compiled]:
         )
     copy = folder / bundle.resolve().name
     shutil.copytree(bundle, copy)
-    envelope = copy / "bundle.yaml"
-    if RECORD not in original.bundle.documents:
-        text = envelope.read_text("utf-8")
-        envelope.write_text(text.replace(f"- {COMPACTION}", f"- {COMPACTION}\n    - {RECORD}", 1), "utf-8")
+    envelope = original.bundle.documents["bundle.yaml"].value["bundle"]
+    artifacts = [name for name in envelope["artifacts"] if name != RECORD]
+    # JSON is strict YAML, whatever style the original is written in.
+    listed = {"bundle": {**envelope, "artifacts": [*artifacts, RECORD]}}
+    (copy / "bundle.yaml").write_text(json.dumps(listed, indent=1), "utf-8")
     digests = component_digests(original.bundle, contract)
     (copy / RECORD).write_text(json.dumps({"compaction_record": trial_record(digests)}, indent=1), "utf-8")
     compiled = compile_bundle(copy)

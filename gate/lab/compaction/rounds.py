@@ -99,7 +99,6 @@ def play_group(
     contract, variant = ground.contract, setting.variant
     main = ground.start(tenant, "main")
     played = [_ready(ground, rule, main, tenant) for rule in contract.rules.values()]
-    allowed = len(ground.tools.of(tenant))
     pending = {a.approval_id for a in ground.store.approvals(tenant) if str(a.status) == "pending"}
     items, raw = opening(contract, variant), _RawSession(ground.folder / f"{tenant}.jsonl")
     raw.append(items)
@@ -164,7 +163,8 @@ def play_group(
         pending_approved=tally.approved,
         pending_disappeared=tally.disappeared,
         duplicate_effects=sum(count - 1 for count in Counter(done).values()),
-        unauthorized_effects=len(done) - allowed,
+        unauthorized_effects=sum(case.effect_ran for case in cases)
+        + sum(each.tool_tried - each.tool_refused for each in rounds),
     )
 
 

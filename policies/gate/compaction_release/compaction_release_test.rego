@@ -141,7 +141,7 @@ test_deny_held if {
 	_codes_of(fixture.compacting, bundles) == {"compaction_not_released"}
 	_codes_of(fixture.calling, bundles) == {"compaction_not_released"}
 	_codes_of(fixture.calling, core.put(bundles, "/triage/decisions/create_ticket", "allow")) == {
-		"compaction_not_released", "compaction_pilot_write",
+		"compaction_not_released", "compaction_write_not_released",
 	}
 }
 
@@ -163,7 +163,7 @@ test_pilot_permits_reading if {
 
 test_deny_pilot_write if {
 	bundles := core.put(_pilot, "/triage/decisions/create_ticket", "allow")
-	_codes_of(fixture.calling, bundles) == {"compaction_pilot_write"}
+	_codes_of(fixture.calling, bundles) == {"compaction_write_not_released"}
 }
 
 test_trial_releases_in_its_environment_only if {

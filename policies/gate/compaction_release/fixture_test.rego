@@ -25,6 +25,7 @@ contract := {
 	},
 	"digests": digests,
 	"raw_session_retained": true,
+	"authorities": {"policy_store": "policy-triage@1", "approval_store": "gate-records", "action_ledger": "gate-records"},
 	"lanes": {"rule-a": "exact", "rule-b": "structured"},
 	"required": [
 		{"rule_id": "rule-a", "scope": ["create_ticket"], "digests": ["sha256:a", "sha256:a-zh"], "valid_from_ms": null, "valid_until_ms": null},

@@ -94,6 +94,7 @@ remedies := {
 	"compaction_record_stale": "model, harness, compactor, rules or tools changed; run gate compaction-gate again",
 	"compaction_run_mismatch": "artifact and checkpoint must be of the run that is compacted",
 	"compaction_runtime_changed": "use the runtime that compaction.yaml names, or change the contract and measure again",
+	"compaction_write_not_released": "after a compaction that is not released for it nothing is written without a person",
 	"configured_deny": "policy.yaml refuses this capability",
 	"constraint_dropped": "keep the constraint; only its user's own event ends it",
 	"constraint_overridden": "somebody with less authority restated a constraint; the user must say it again",

@@ -19,7 +19,7 @@ findings contains finding.new(
 }
 
 findings contains finding.new(
-	"compaction_pilot_write", "deny", "gate.compaction_release.kept", "decision.posture",
+	"compaction_write_not_released", "deny", "gate.compaction_release.kept", "decision.posture",
 	"compaction.yaml#/compaction_release/decision",
 ) if {
 	capability.calling

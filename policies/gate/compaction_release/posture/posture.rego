@@ -104,6 +104,8 @@ _passed contains "replacement_safe" if {
 
 _passed contains "authority_recoverable" if {
 	router.compaction.raw_session_retained == true
+	router.compaction.authorities.approval_store == "gate-records"
+	router.compaction.authorities.action_ledger == "gate-records"
 	_full(_measured.authority.raw_session)
 	_full(_measured.authority.decisions)
 }

@@ -163,6 +163,12 @@ test_hold_raw_session_not_retained if {
 	]
 }
 
+test_hold_authority_absent_or_garbage if {[name, how] |
+	some name in ["approval_store", "action_ledger"]
+	some how, bundles in core.broken(fixture.bundles, concat("", ["/triage/compaction/authorities/", name]), core.garbage)
+	_with(fixture.measured, fixture.digests, bundles) != ["hold", ["authority_recoverable"], []]
+} == set()
+
 _judged(measured) := _with(measured, fixture.digests, fixture.bundles)
 
 _with(measured, digests, bundles) := [got.posture, got.failed, got.missing] if {
