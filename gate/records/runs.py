@@ -66,37 +66,35 @@ class LockedRun:
 
     def append(self, event_type: str, payload: dict[str, Any], *, at_ms: int | None = None) -> Event:
         """Adds one link to the chain, at `at_ms` of the database's clock or now. Raises `InputError`."""
-        row, seen = self._link(event_type, payload, now_ms(self._tx) if at_ms is None else at_ms)
-        _APPEND(self._tx, {f"new_{column}": value for column, value in row.items()})
-        return Event(**{**row, "payload": seen})
+        return self.extend(event_type, [payload], at_ms=now_ms(self._tx) if at_ms is None else at_ms)[0]
 
     def extend(self, event_type: str, payloads: Iterable[dict[str, Any]], *, at_ms: int) -> list[Event]:
-        """Adds several links of one type, in two statements. Raises `InputError`."""
-        linked = [self._link(event_type, payload, at_ms) for payload in payloads]
-        if linked:
-            self._tx.execute(insert(EVENTS), [row for row, _ in linked])
-            self._tx.execute(
-                update(RUNS)
-                .where(RUNS.c.tenant_id == self.row["tenant_id"], RUNS.c.run_id == self.row["run_id"])
-                .values(head_seq=self._seq, head_hash=self._hash)
-            )
-        return [Event(**{**row, "payload": seen}) for row, seen in linked]
+        """Adds several links of one type, in two statements for each stretch between marks. Raises `InputError`."""
+        pending: list[dict[str, Any]] = []
+        events: list[Event] = []
+        for payload in payloads:
+            text = checks.json_object("payload", payload)
+            if len(text.encode("utf-8")) > MAX_EVENT_BYTES:
+                raise InputError(f"an event payload is over {MAX_EVENT_BYTES} bytes", code="event_too_large")
+            if (self._seq + 1) % marks.EVERY == 0:
+                # A mark walks what stands before it, so that has to stand there.
+                self._write(pending)
+                pending = [self._mark(at_ms)]
+            # Parsed again, so that what is returned and hashed is what a later reader will see.
+            seen = canonical.parse(text)
+            row = self._link(event_type, text, seen, at_ms)
+            pending.append(row)
+            events.append(Event(**{**row, "payload": seen}))
+        self._write(pending)
+        return events
 
-    def _link(self, event_type: str, payload: dict[str, Any], at_ms: int) -> tuple[dict[str, Any], Any]:
-        """The row of the next link, and its payload as a later reader will see it."""
-        text = checks.json_object("payload", payload)
-        if len(text.encode("utf-8")) > MAX_EVENT_BYTES:
-            raise InputError(f"an event payload is over {MAX_EVENT_BYTES} bytes", code="event_too_large")
-        # Parsed again, so that what is returned and hashed is what a later reader will see.
-        seen = canonical.parse(text)
-        at_ms = now_ms(self._tx) if at_ms is None else at_ms
-        if (self._seq + 1) % marks.EVERY == 0:
-            place = {"tenant_id": self.row["tenant_id"], "run_id": self.row["run_id"]}
-            mark = marks.payload(self._tx, **place, seq=self._seq + 1, prev_hash=self._hash)
-            self._link(marks.MARK, checks.json_object("payload", mark), mark, at_ms)
-        return self._link(event_type, text, seen, at_ms)
+    def _mark(self, at_ms: int) -> dict[str, Any]:
+        place = {"tenant_id": self.row["tenant_id"], "run_id": self.row["run_id"]}
+        mark = marks.payload(self._tx, **place, seq=self._seq + 1, prev_hash=self._hash)
+        return self._link(marks.MARK, checks.json_object("payload", mark), mark, at_ms)
 
-    def _link(self, event_type: str, text: str, seen: Mapping[str, Any], at_ms: int) -> Event:
+    def _link(self, event_type: str, text: str, seen: Mapping[str, Any], at_ms: int) -> dict[str, Any]:
+        """The row of the next link; the chain's end moves on to it."""
         link: dict[str, Any] = {
             "tenant_id": self.row["tenant_id"],
             "run_id": self.row["run_id"],
@@ -105,9 +103,19 @@ class LockedRun:
             "event_type": event_type,
             "at_ms": at_ms,
         }
-        new_hash = canonical.digest({**link, "payload": seen})
-        self._seq, self._hash = self._seq + 1, new_hash
-        return {**link, "hash": new_hash, "payload": text}, seen
+        self._seq, self._hash = self._seq + 1, canonical.digest({**link, "payload": seen})
+        return {**link, "hash": self._hash, "payload": text}
+
+    def _write(self, rows: list[dict[str, Any]]) -> None:
+        if len(rows) == 1:
+            _APPEND(self._tx, {f"new_{column}": value for column, value in rows[0].items()})
+        elif rows:
+            self._tx.execute(insert(EVENTS), rows)
+            self._tx.execute(
+                update(RUNS)
+                .where(RUNS.c.tenant_id == self.row["tenant_id"], RUNS.c.run_id == self.row["run_id"])
+                .values(head_seq=rows[-1]["seq"], head_hash=rows[-1]["hash"])
+            )
 
 
 def create(tx: Connection, new: RunRecord) -> RunRecord:
