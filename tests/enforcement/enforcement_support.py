@@ -58,7 +58,7 @@ VARIANTS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "one_second": (("capabilities.yaml", "timeout_seconds: 15", "timeout_seconds: 1"),),
     "request_again": (
         ("approvals.yaml", "on_expiry: cancel_run", "on_expiry: request_again"),
-        ("approvals.yaml", "max_wait_seconds: 1800", "max_wait_seconds: 1"),
+        ("approvals.yaml", "max_wait_seconds: 1800", "max_wait_seconds: 3"),
     ),
     "no_pause": (("approvals.yaml", "pause_allowed: true", "pause_allowed: false"),),
     "goes_on": (("approvals.yaml", "on_reject: stop_run", "on_reject: continue_without"),),
