@@ -106,9 +106,7 @@ def test_bundle_without_a_case_that_wants_an_approval_cannot_be_played_on(repo: 
     copy = tmp_path / "knowledge-assistant"
     shutil.copytree(repo / "bundles" / "knowledge-assistant", copy)
     for case in (copy / "cases").glob("*.yaml"):
-        text = case.read_text("utf-8")
-        if "approval_missing" in text:
-            case.unlink()
+        case.write_text(case.read_text("utf-8").replace("approval_missing", "approval_not_live"), "utf-8")
 
     with pytest.raises(InputError) as caught:
         evaluate(copy, opened_without())
