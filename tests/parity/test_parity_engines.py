@@ -31,6 +31,18 @@ DO_NOT_MATTER: dict[Path_, str] = {
     ("state", "approval", "contract_id"): "a name for people; the digest is what binds",
     ("state", "approval", "intent_digest"): "rejections are matched by it in the records; the action digest binds",
     ("digests", "tool_definition"): "null here: the capability is not an MCP tool",
+    (
+        "evidence",
+        "verifier",
+        "contract_version",
+    ): "another contract than the trusted one wants an approval, and there is one",
+    (
+        "evidence",
+        "verifier",
+        "contract_digest",
+    ): "another contract than the trusted one wants an approval, and there is one",
+    ("evidence", "verifier", "checked_by"): "the bundle names no checkers of verdicts; their signature counts",
+    ("evidence", "verifier", "check_age_ms"): "for predicates; the guards reckon with checked_at_ms",
 }
 
 
