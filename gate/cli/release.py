@@ -9,6 +9,7 @@ import click
 
 from gate.cli.build import opa_binary
 from gate.cli.options import PATH, option, output_option, signing_options
+from gate.cli.progress import progress_bar
 from gate.cli.rendering import cell, emit_fields, emit_json, note, timestamp
 from gate.compiler import compile_bundle
 from gate.release.diff import decision_diff
@@ -49,7 +50,8 @@ def release(
 
     def differ(old: Side, new: Side) -> str:
         note("comparing decisions with the last release, which can take a minute")
-        return decision_diff(old, new, binary=binary).label
+        with progress_bar("decisions") as told:
+            return decision_diff(old, new, binary=binary, told=told).label
 
     shipped = release_bundle(
         compile_bundle(bundle),

@@ -1,4 +1,4 @@
-"""`gate validate`: every problem of a bundle and of its golden cases at once. Writes nothing."""
+"""`gate validate`: every problem of a bundle, of its golden cases and of its ledger at once. Writes nothing."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from gate.cli.rendering import cell, emit_json
 from gate.compiler import compile_bundle
 from gate.compiler.link_cases import link_cases
 from gate.documents import load_bundle, load_cases
+from gate.documents.releases import load_ledger
 from gate.errors import EXIT_BUNDLE_INVALID, BundleError, Problem
 
 
@@ -21,7 +22,7 @@ from gate.errors import EXIT_BUNDLE_INVALID, BundleError, Problem
 @click.argument("bundle", type=PATH)
 @output_option("github", "sarif")
 def validate(bundle: Path, output: str) -> None:
-    """Check BUNDLE and its golden cases; name every problem with file, line and column.
+    """Check BUNDLE, its golden cases and its ledger; name every problem with file, line and column.
 
     Exits 5 when there is a problem. As text the problems go to stderr; the other forms are a result, on stdout.
     """
@@ -49,6 +50,10 @@ def _problems(bundle: Path) -> tuple[Problem, ...]:
     except BundleError as exc:
         found.update(exc.problems)
     if bundle.is_dir():
+        try:
+            load_ledger(bundle)
+        except BundleError as exc:
+            found.update(exc.problems)
         try:
             cases = load_cases(bundle)
             found.update(link_cases(load_bundle(bundle), cases))

@@ -22,6 +22,9 @@ _SCHEMAS = {
     "agent.yaml": "agent",
     "checkpoints.yaml": "checkpoints",
     "runtime-controls.yaml": "runtime-controls",
+    "continuity.yaml": "continuity",
+    "trajectory.yaml": "trajectory",
+    "compound.yaml": "compound",
 }
 # What the gate's own Python acts on, or a person reads, without the policies deciding by it.
 _LEFT_ALONE = (
@@ -98,6 +101,8 @@ class _Changes:
             "approved_capabilities": capabilities,
             "applies_to": capabilities,
             "worker_capability_subset": capabilities,
+            # A class that nothing in the catalog has would let nothing through.
+            "allow_network_access": {entry.network_access for entry in bundle.capabilities.values()},
         }
 
     def below(self, at: At, value: Any, declared: Any) -> Iterator[Changed]:
@@ -126,7 +131,8 @@ class _Changes:
             if not isinstance(item, str):
                 yield from self.below((*at, index), item, items)
         if all(isinstance(item, str) for item in value) and at:
-            more = items.get("enum") or sorted(self._names.get(str(at[-1]), ()))
+            name = str(at[-1])
+            more = sorted(self._names[name]) if name in self._names else items.get("enum", ())
             for word in [word for word in more if word not in value][:3]:
                 yield at, "widen", f"add {word}", [*value, word]
 

@@ -28,11 +28,14 @@ from gate.release.diff_documents import Candidate
 from gate.release.diff_side import Side, compiled_side
 from gate.release.golden import duties_shown
 from gate.release.mutants import Mutant, mutants
+from gate.release.mutants_same import indistinct
+from gate.release.rego_text import RegoText
 
 REFUSED, SAME, NOTICED, MISSED, UNDETERMINED = "refused", "same", "noticed", "missed", "undetermined"
 _TOGETHER = 25
 """Mutants that one OPA process holds: loading the core policies for each would cost more than deciding."""
 _SEARCHED = 3000
+_COMPILED = ("gate/bundles/", "gate/agents/")
 _FIRST = 16
 """Cases that are asked about a mutant before all the others."""
 
@@ -51,8 +54,8 @@ class Verdict:
 
     mutant: Mutant
     state: str
-    """`refused` by the compiler, `same` Rego, `noticed`, `missed` by every case, or `undetermined`: no case and no
-    generated input shows a difference."""
+    """`refused` by the compiler, `same` Rego or data that no rule tells apart, `noticed`, `missed` by every case, or
+    `undetermined`: no case and no generated input shows a difference."""
     line: int
     """1-based line of the change in the YAML."""
     case: str = ""
@@ -115,7 +118,7 @@ def mutate(
         for at, mutant in enumerate(made):
             line = bundle.documents[mutant.file].position(mutant.pointer)[0]
             other = _compiled(compiled, mutant, Path(scratch) / f"m{at:05}")
-            state = REFUSED if other is None else (SAME if _plain(other) == _plain(compiled) else "")
+            state = REFUSED if other is None else (SAME if _same(compiled, other) else "")
             verdicts[at] = Verdict(mutant=mutant, state=state or UNDETERMINED, line=line)
             if other is not None and not state:
                 alive.append(_Live(at=at, mutant=mutant, compiled=other))
@@ -161,6 +164,15 @@ class _Plain(yaml.SafeDumper):
     def ignore_aliases(self, data: object) -> bool:
         """Writes every value out."""
         return True
+
+
+def _same(one: Compiled, other: Compiled) -> bool:
+    """Whether they compile to the same Rego, or to data that no rule tells apart."""
+    before, after = RegoText.read(_plain(one)), RegoText.read(_plain(other))
+    seen = {rule.text for rule in before.rules} & {rule.text for rule in after.rules}
+    changed = [rule for text in (before, after) for rule in text.rules if rule.text not in seen]
+    core = {path: text for path, text in assemble([one]).modules.items() if not path.startswith(_COMPILED)}
+    return not changed or indistinct(changed, core, before)
 
 
 def _plain(compiled: Compiled) -> dict[str, str]:

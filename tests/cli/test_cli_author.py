@@ -65,6 +65,13 @@ def test_validate_broken_bundle_for_github_annotates_each_line(broken: Path) -> 
     assert len(result.stdout.splitlines()) == 3
 
 
+def test_validate_ledger_that_is_none_is_a_problem_of_the_bundle(bundle: Path) -> None:
+    (bundle / "releases.yaml").write_text("releases: 7\n", "utf-8")
+    result = run("validate", bundle)
+    assert (result.exit_code, result.stdout) == (5, "")
+    assert f"{bundle}/releases.yaml:1:11: schema_type" in result.stderr
+
+
 def test_validate_file_name_that_would_end_a_workflow_command_is_escaped(tmp_path: Path, bundle: Path) -> None:
     strange = bundle.rename(tmp_path / "a,b:c%d")
     result = run("validate", strange, "--output", "github")
