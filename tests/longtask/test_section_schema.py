@@ -31,6 +31,9 @@ class Listening:
     def ready(self) -> bool:
         return self.point.ready()
 
+    def close(self) -> None:
+        """The point is shared and goes on."""
+
 
 def test_documents_of_a_commit_and_a_rehydration_are_in_the_form_of_their_schema(
     task_point: EmbeddedDecisionPoint, tmp_path: Path
