@@ -6,11 +6,13 @@ from pathlib import Path
 
 import click
 
-from gate.cli.options import PATH, option, output_option
+from gate.cli.options import PATH, StoreOptions, option, output_option
 from gate.cli.rendering import cell, emit_json, emit_table
+from gate.cli.sources import opened_store
 from gate.errors import EXIT_DENIED
 from gate.lab import drills
-from gate.records import Store
+
+_BUSY_MS = 5000
 
 
 @click.command()
@@ -27,7 +29,7 @@ def drill(url: str | None, tenant: str, folder: Path | None, output: str) -> Non
     if url is None:
         report = drills.run(None, tenant=tenant)
     else:
-        with Store.open(url, migrate=False) as store:
+        with opened_store(StoreOptions(url=url, tenant=tenant, busy_timeout_ms=_BUSY_MS)) as store:
             report = drills.run(store, tenant=tenant)
     if folder is not None:
         for path in report.write(folder):

@@ -9,7 +9,8 @@ import click
 
 from gate.cli.options import StoreOptions, default_person, option, output_option, store_options
 from gate.cli.rendering import cell, emit_fields, emit_json, timestamp
-from gate.records import DeletionReceipt, Store
+from gate.cli.sources import opened_store
+from gate.records import DeletionReceipt
 
 
 @click.command()
@@ -27,7 +28,7 @@ def forget(
     Ids and digests stay, so that every chain still verifies and no id is ever used again; the runs of the session are
     stopped. What was backed up before is not reached: apply the receipt to each backup that is restored.
     """
-    with Store.open(records.url, busy_timeout_ms=records.busy_timeout_ms, migrate=False) as store:
+    with opened_store(records) as store:
         by = person or default_person()
         receipt = store.freeze_session(records.tenant, session, requested_by=by, reason=reason)
         if not freeze_only:

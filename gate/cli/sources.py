@@ -106,7 +106,7 @@ def opened_store(records: StoreOptions) -> Iterator[Store]:
             "a store in memory holds no records", code="store_in_memory", hint="name the file the gate writes to"
         )
     # Opening would make a store out of nothing, or out of an empty file.
-    if not os.path.isfile(location.path) or not os.path.getsize(location.path):
+    if location.url is None and (not os.path.isfile(location.path) or not os.path.getsize(location.path)):
         raise StoreError("there is no store at this address", hint="name the file the gate writes to with --store")
     with Store.open(records.url, busy_timeout_ms=records.busy_timeout_ms) as store:
         yield store

@@ -8,13 +8,12 @@ from typing import Any
 
 import click
 
-from gate.cli.options import PATH, option, output_option
+from gate.cli.options import PATH, StoreOptions, option, output_option
 from gate.cli.rendering import cell, emit_fields, emit_json, timestamp
-from gate.cli.sources import read_token
+from gate.cli.sources import opened_store, read_token
 from gate.errors import EXIT_UNDECIDED, PdpError
 from gate.longtask.signals import collect
 from gate.pdp import SidecarDecisionPoint, manifest_revision
-from gate.records import Store
 
 _TIMEOUT_MS = 3000
 
@@ -99,7 +98,7 @@ def status(
 def _show_signals(store_url: str | None, tenant: str | None, output: str) -> None:
     if store_url is None or tenant is None:
         raise click.UsageError("--continuity needs --store and --tenant")
-    with Store.open(store_url, migrate=False) as store:
+    with opened_store(StoreOptions(url=store_url, tenant=tenant, busy_timeout_ms=_TIMEOUT_MS)) as store:
         found = collect(store, tenant).as_dict()
     if output == "json":
         emit_json(found)

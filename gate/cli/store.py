@@ -145,6 +145,43 @@ def backup(url: str, target: Path, output: str) -> None:
         click.echo(visible(str(target)))
 
 
+@store.command()
+@option("--tenant", required=True, envvar="GATE_TENANT", help="Whose artifacts.")
+@option(
+    "--grace-hours",
+    type=click.IntRange(0, 87_600),
+    default=72,
+    show_default=True,
+    help="Younger ones may be on their way to a checkpoint and are left alone.",
+)
+@option("--clean", is_flag=True, help="Remove their content; their ids stay taken.")
+@_store_option
+@output_option()
+def orphans(url: str, tenant: str, grace_hours: int, clean: bool, output: str) -> None:
+    """List the artifacts of long tasks that no checkpoint names, and with --clean remove what they hold.
+
+    What a checkpoint, another artifact or an open boundary needs, or somebody holds, is no orphan.
+    """
+    grace_ms = grace_hours * 3_600_000
+    with _opened(url) as opened:
+        found = (opened.clean_orphans if clean else opened.orphans)(tenant, grace_ms=grace_ms)
+    rows = [
+        {
+            "artifact_id": one.artifact_id,
+            "run_id": one.run_id,
+            "first_sequence": one.first_sequence,
+            "last_sequence": one.last_sequence,
+            "created_at_ms": one.created_at_ms,
+            "digest": one.digest,
+        }
+        for one in found
+    ]
+    if output == "json":
+        emit_json({"cleaned": clean, "orphans": rows})
+    else:
+        emit_table(("artifact", "run", "digest"), [(cell(o.artifact_id), cell(o.run_id), o.digest) for o in found])
+
+
 @contextmanager
 def _opened(url: str) -> Iterator[Store]:
     """The store, which must be there and have this gate's schema: to look at records must not change them."""

@@ -8,7 +8,7 @@ import click
 
 from gate.cli.options import StoreOptions, option, output_option, store_options
 from gate.cli.rendering import cell, emit_fields, emit_json, emit_table
-from gate.records import Store
+from gate.cli.sources import opened_store
 
 
 @click.command()
@@ -21,7 +21,7 @@ def taint(artifact: str, reason: str, records: StoreOptions, output: str) -> Non
 
     Nothing is resumed from a tainted artifact again. Effects that happened are not undone: look at each, and reconcile.
     """
-    with Store.open(records.url, busy_timeout_ms=records.busy_timeout_ms, migrate=False) as store:
+    with opened_store(records) as store:
         found = store.taint_artifact(records.tenant, artifact, reason=reason)
     if output == "json":
         emit_json(dataclasses.asdict(found))

@@ -78,6 +78,10 @@ class EvidenceBuilder:
         document = self._base(run, record, checkpoint=checkpoint, operation=operation, now_ms=now_ms)
         document["state"]["run"] = self._with_budget(run, document["state"]["run"], facts)
         document["request"] = asked
+        if operation == "model_call" and record is not None:
+            steps = self.store.steps_since_failed_compaction(record.tenant_id, record.run_id)
+            if steps is not None:
+                document["state"]["longtask"] = {"phase": "step", "steps_since_failure": steps}
         collected = self.evidence.collect(
             Question(run=run, checkpoint=checkpoint, operation=operation, now_ms=now_ms, facts=facts)
         )

@@ -153,6 +153,7 @@ def rehydrate_document(
             "version": boundary.version,
             "count": snapshot.boundaries,
             "resumed_by": boundary.resumed_by,
+            "pair": builder.store.pair_of_boundary(boundary.tenant_id, boundary.envelope_id),
             "written_at_ms": boundary.written_at_ms,
         }
         # The row's own numbers, and the frozen hash only where the log still has it.

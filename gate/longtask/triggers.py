@@ -91,14 +91,3 @@ def propose(
         reserved_bytes=water.reserve,
         low_water_bytes=water.low,
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepCap:
-    """How many new steps a run may begin after a compaction failed, until one succeeds."""
-
-    limit: int
-
-    def left(self, *, failed: bool, steps_since: int) -> int | None:
-        """Steps left; None when none are counted. The last artifact stays in force all the while."""
-        return max(0, self.limit - steps_since) if failed else None

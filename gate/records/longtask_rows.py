@@ -303,6 +303,18 @@ def log(tx: Connection, new: LedgerEntry) -> LedgerEntry:
     return LedgerEntry(**written)
 
 
+def steps_since_failure(tx: Connection, tenant_id: str, run_id: str) -> int | None:
+    """See `LongTaskStore.steps_since_failed_compaction`."""
+    last = select(TASK_LEDGER.c.outcome, TASK_LEDGER.c.recorded_at_ms).where(
+        *_of(TASK_LEDGER, tenant_id, run_id), TASK_LEDGER.c.kind == "compaction"
+    )
+    found = tx.execute(last.order_by(TASK_LEDGER.c.ordinal.desc()).limit(1)).first()
+    if found is None or found[0] == "ok":
+        return None
+    query = select(func.count()).where(*_of(TASK_EVENTS, tenant_id, run_id), TASK_EVENTS.c.recorded_at_ms >= found[1])
+    return int(tx.execute(query).scalar_one())
+
+
 def digest_of(body: str) -> str:
     """`sha256:` of a stored body."""
     return canonical.digest_bytes(body.encode("utf-8", "surrogatepass"))

@@ -177,6 +177,19 @@ class LongTaskStore:
 
         return self._database.reading(read)
 
+    def steps_since_failed_compaction(self, tenant_id: str, run_id: str) -> int | None:
+        """Events appended since the run's last compaction, when that failed; None when it did not."""
+        tenant_id, run_id = checks.name("tenant_id", tenant_id), checks.name("run_id", run_id)
+        return self._database.reading(lambda tx: longtask_rows.steps_since_failure(tx, tenant_id, run_id))
+
+    def pair_of_boundary(self, tenant_id: str, envelope_id: str) -> str | None:
+        """Id of the checkpoint committed with that boundary, or None."""
+        tenant_id, envelope_id = checks.name("tenant_id", tenant_id), checks.name("envelope_id", envelope_id)
+        query = select(TASK_CHECKPOINTS.c.checkpoint_id).where(
+            TASK_CHECKPOINTS.c.tenant_id == tenant_id, TASK_CHECKPOINTS.c.envelope_id == envelope_id
+        )
+        return self._database.reading(lambda tx: tx.execute(query).scalar_one_or_none())
+
     def task_checkpoints(self, tenant_id: str, run_id: str) -> tuple[TaskCheckpoint, ...]:
         """Every committed checkpoint of the run, newest first, unverified."""
         tenant_id, run_id = checks.name("tenant_id", tenant_id), checks.name("run_id", run_id)

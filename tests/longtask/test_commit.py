@@ -327,3 +327,21 @@ def test_nothing_of_another_tenant_is_found(task: Stage) -> None:
         assert lookup is None
     with pytest.raises(GateError):
         task.store.append_task_events("other", run.run_id, [])
+
+
+def test_steps_are_capped_after_a_failed_compaction_until_one_succeeds(task: Stage) -> None:
+    run = task.start()
+    task.append(run)
+    with pytest.raises(LongTaskError):
+        task.coordinator(strategy=AppendAll()).compact(run, stage.request(run))
+    first = task.gate.check(run, "model_call")
+    log = TaskLog(store=task.store)
+    for number in range(25, 33):
+        event = late(run, event_id=f"evt-{number}", sequence=number, workspace_digest=task.live)
+        log.append(task.tenant, run.run_id, [event])
+    capped = task.gate.check(run, "model_call")
+    assert ("compaction_overdue" in first.codes, "compaction_overdue" in capped.codes) == (False, True)
+    done = task.coordinator().compact(run, stage.request(run))
+    back = task.rehydrator().rehydrate(run, done.envelope_id, stage.material())
+    assert back.run is not None
+    assert "compaction_overdue" not in task.gate.check(back.run, "model_call").codes

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -183,3 +184,29 @@ def test_status_command_shows_the_signals_without_a_sidecar(task: Stage) -> None
 @pytest.mark.parametrize("arguments", [("status",), ("status", "--continuity")])
 def test_status_command_without_its_source_is_a_usage_error(arguments: tuple[str, ...]) -> None:
     assert CliRunner().invoke(cli, list(arguments)).exit_code == 2
+
+
+def test_orphans_command_lists_and_cleans_only_after_the_grace(task: Stage) -> None:
+    first, run = committed(task)
+    back = task.rehydrator().rehydrate(run, first.envelope_id, stage.material())
+    assert back.run is not None
+    stored = task.store.task_artifact(task.tenant, first.artifact.artifact_id)
+    assert stored is not None
+    lost = dataclasses.replace(stored, artifact_id="art-lost")
+    task.store.persist_artifact(lost, (), envelope_id=None)
+    young = json.loads(run_cli(task, "store", "orphans", "--clean", "--output", "json").output)
+    seen = json.loads(run_cli(task, "store", "orphans", "--grace-hours", "0", "--output", "json").output)
+    gone = json.loads(run_cli(task, "store", "orphans", "--grace-hours", "0", "--clean", "--output", "json").output)
+    assert young == {"cleaned": True, "orphans": []}
+    assert [one["artifact_id"] for one in seen["orphans"]] == ["art-lost"]
+    assert gone == {**seen, "cleaned": True}
+    assert run_cli(task, "store", "orphans", "--grace-hours", "0").output.splitlines()[1:] == []
+
+
+@pytest.mark.parametrize(
+    "command", [("forget", "s"), ("taint", "a", "--reason", "r"), ("drill",), ("status", "--continuity")]
+)
+def test_commands_make_no_store_where_there_is_none(tmp_path: Path, command: tuple[str, ...]) -> None:
+    path = tmp_path / "none.sqlite"
+    found = CliRunner().invoke(cli, [*command, "--store", f"sqlite:///{path}", "--tenant", "t"])
+    assert (found.exit_code, path.exists()) == (1, False)

@@ -190,3 +190,13 @@ def test_another_tenants_host_learns_nothing(task: Stage) -> None:
     assert found.built is None
     assert "tenant_mismatch" in found.decision.codes
     assert done.artifact.artifact_id not in repr(found)
+
+
+def test_boundary_with_meaning_is_not_resumed_without_it(task: Stage) -> None:
+    done, run = committed(task)
+    pair = task.store.committed_pair(task.tenant, run.run_id)
+    assert pair is not None
+    assert pair.artifact is not None
+    found = task.gate.resume(done.envelope_id, pair.artifact.body, run)
+    assert (found.run, found.reason) == (None, "meaning_not_presented")
+    assert task.rehydrator().rehydrate(run, done.envelope_id, stage.material()).reason == "continuity_validated"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gate.longtask.events import LongTaskError
-from gate.longtask.triggers import StepCap, Trigger, TriggerReason, Water, propose
+from gate.longtask.triggers import Trigger, TriggerReason, Water, propose
 
 WATER = Water(capacity=1000, high=700, low=300, output_reserve=100, tool_reserve=100, retry_reserve=100)
 
@@ -52,9 +52,3 @@ def test_water_marks_that_leave_no_reserve_or_no_gap_are_refused(changes: dict[s
     with pytest.raises(LongTaskError) as refused:
         Water(**{**fields, **changes})
     assert refused.value.code == "water_mark_invalid"
-
-
-def test_steps_are_capped_after_a_failed_compaction_until_one_succeeds() -> None:
-    cap = StepCap(limit=3)
-    assert [cap.left(failed=True, steps_since=n) for n in range(5)] == [3, 2, 1, 0, 0]
-    assert cap.left(failed=False, steps_since=9) is None

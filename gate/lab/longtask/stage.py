@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -72,7 +72,7 @@ class Stage:
         fields: dict[str, Any] = {"gate": self.gate, "store": self.store, "workspace": lambda: self.live}
         return Coordinator(**{**fields, "operator": "drill", **changes})
 
-    def rehydrator(self, resolvers: dict[str, Resolver] | None = None, namespace: str = MAIN) -> Rehydrator:
+    def rehydrator(self, resolvers: Mapping[str, Resolver] | None = None, namespace: str = MAIN) -> Rehydrator:
         """The way back."""
         return Rehydrator(
             gate=self.gate,

@@ -46,3 +46,23 @@ test_open_boundary_is_no_finding_only_for_its_own_pair if {
 _epoch(doc) := {f.code | some f in epoch.findings with input as doc}
 
 _codes(doc) := {f.code | some f in longtask.raised with input as doc}
+
+test_step_after_a_failed_compaction_until_none_is_left if {
+	{n: _codes(_step(n)) | some n in [0, 7, 8, 9]} == {0: set(), 7: set(), 8: {"compaction_overdue"}, 9: {"compaction_overdue"}}
+	{n | some n in core.no_number; _codes(_step(n)) != {"compaction_overdue"}} == set()
+	_codes(core.without(_step(1), "/state/longtask/steps_since_failure")) == {"compaction_overdue"}
+}
+
+_step(count) := core.put(
+	core.put(core.ticket, "/operation", "model_call"),
+	"/state/longtask",
+	{"phase": "step", "steps_since_failure": count},
+)
+
+test_refuse_to_leave_the_meaning_out_that_was_committed if {
+	bare := core.without(fixture.rehydrating, "/state/longtask")
+	_codes(bare) == set()
+	_codes(core.put(bare, "/state/continuity/boundary/pair", null)) == set()
+	_codes(core.put(bare, "/state/continuity/boundary/pair", "cp-1")) == {"meaning_not_presented"}
+	_codes(core.put(fixture.rehydrating, "/state/continuity/boundary/pair", "cp-1")) == set()
+}

@@ -10,6 +10,21 @@ findings contains finding.new("longtask_phase_invalid", "deny", "gate.longtask.s
 	not _fits
 }
 
+findings contains finding.new("compaction_overdue", "deny", "gate.longtask.section", "", "") if {
+	_stepping
+	not _steps_left
+}
+
+findings contains finding.new("meaning_not_presented", "continuity_validation_failed", "gate.longtask.section", "", "") if {
+	input.operation == "rehydrate"
+	_absent
+	not _authority_only
+}
+
+# METADATA
+# title: Steps that a run may begin after a compaction failed, until one succeeds
+max_steps_after_failure := 8
+
 # METADATA
 # title: A pair is to be committed
 # scope: document
@@ -39,6 +54,25 @@ into_open_boundary if {
 _fits if committing
 
 _fits if rehydrating
+
+_fits if _stepping
+
+_stepping if {
+	input.operation == "model_call"
+	input.state.longtask.phase == "step"
+}
+
+_steps_left if {
+	is_number(input.state.longtask.steps_since_failure)
+	input.state.longtask.steps_since_failure < max_steps_after_failure
+}
+
+# Nothing was committed with the boundary besides authority.
+_authority_only if is_null(_pair)
+
+default _pair := null
+
+_pair := input.state.continuity.boundary.pair
 
 _absent if is_null(_section)
 
