@@ -26,6 +26,7 @@ from gate.cli.effects import effects
 from gate.cli.eval import evaluate
 from gate.cli.explain import explain
 from gate.cli.forget import forget
+from gate.cli.hook import hook
 from gate.cli.init import init
 from gate.cli.inspect_continuity import inspect_continuity
 from gate.cli.keys import keys
@@ -66,6 +67,7 @@ COMMANDS: tuple[click.Command, ...] = (
     approvals,
     effects,
     inspect_continuity,
+    hook,
     store,
     forget,
     taint,

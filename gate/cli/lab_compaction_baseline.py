@@ -16,7 +16,14 @@ from gate.lab.compaction.baseline import baseline, table
 
 
 @click.command("compaction-baseline")
-@option("--bundle", type=PATH, default=Path("bundles/refund-desk"), show_default=True, envvar="GATE_BUNDLE")
+@option(
+    "--bundle",
+    type=PATH,
+    default=Path("bundles/refund-desk"),
+    show_default=True,
+    envvar="GATE_BUNDLE",
+    help="Bundle with the contract; a copy of it is used.",
+)
 @option("--jobs", type=click.IntRange(1, 64), default=os.cpu_count() or 1, show_default="CPUs", help="Processes.")
 @engine_option
 @output_option()

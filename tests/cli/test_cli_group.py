@@ -65,7 +65,8 @@ def test_every_option_has_help_and_an_environment_twin(
     assert option.resolve_envvar_value(context) is not None
 
 
-@pytest.mark.parametrize("names", [n for n, c, _ in ALL if not isinstance(c, click.Group)], ids=str)
+# A hook answers in the form of its framework.
+@pytest.mark.parametrize("names", [n for n, c, _ in ALL if not isinstance(c, click.Group) and n[0] != "hook"], ids=str)
 def test_every_command_prints_text_or_json(names: tuple[str, ...]) -> None:
     command = {n: c for n, c, _ in ALL}[names]
     output = next(p for p in command.params if p.name == "output")

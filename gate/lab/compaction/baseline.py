@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gate.lab.compaction.compactor import Compactor
 from gate.lab.compaction.compactors import Pinned, shipped
 from gate.lab.compaction.fixtures import FIXTURES, Variant
 from gate.lab.compaction.matrix import Plan, Played, play
@@ -48,15 +49,29 @@ class Row:
 
 
 def baseline(
-    bundle: Path, *, engine: str, jobs: int = 1, told: Callable[[int, int], None] = lambda done, total: None
+    bundle: Path,
+    *,
+    engine: str,
+    jobs: int = 1,
+    plain: Sequence[Compactor] | None = None,
+    variants: Sequence[Variant] | None = None,
+    rounds: int = 5,
+    told: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[Row, ...]:
-    """Plays every shipped compactor with and without pinning, over five rounds, at the real threshold.
+    """Plays each compactor in `plain` with and without pinning, at the real threshold of the bundle's contract.
 
-    Raises what `gate.lab.compaction.matrix.play` raises.
+    Without `plain` the shipped ones, without `variants` each fixture in each of `WORDINGS`. Raises what
+    `gate.lab.compaction.matrix.play` raises.
     """
-    plain = shipped()
-    variants = tuple(Variant(fixture=f, form=form, language=lang) for f in FIXTURES for form, lang in WORDINGS)
-    plan = Plan(compactors=(*plain, *(Pinned(one) for one in plain)), thresholds=("real",), variants=variants, rounds=5)
+    plain = shipped() if plain is None else plain
+    if variants is None:
+        variants = [Variant(fixture=f, form=form, language=lang) for f in FIXTURES for form, lang in WORDINGS]
+    plan = Plan(
+        compactors=(*plain, *(Pinned(one) for one in plain)),
+        thresholds=("real",),
+        variants=tuple(variants),
+        rounds=rounds,
+    )
     total, done = len(plan.compactors) * len(variants), 0
 
     def step() -> None:

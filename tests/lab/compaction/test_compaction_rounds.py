@@ -113,7 +113,7 @@ def test_group_with_a_compactor_that_keeps_everything_passes_in_all_four_results
     assert all(case.passed for case in found.cases)
     assert {case.verdict for case in found.cases} == {"deny", "require_approval"}
     assert [(r.permitted, r.false_refusals, r.resumed, r.tool_tried, r.tool_refused) for r in found.rounds] == [
-        (1, 0, True, 8, 8)
+        (2, 0, True, 8, 8)
     ] * 2
     assert (found.pending_checked, found.pending_approved, found.pending_disappeared) == (2, 0, 0)
     assert (found.duplicate_effects, found.unauthorized_effects) == (0, 0)
