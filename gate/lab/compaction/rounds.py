@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gate.canonical import digest_bytes
 from gate.continuity import UserConstraint
 from gate.documents.compaction import RegisteredRule
 from gate.errors import GateError
@@ -281,18 +282,29 @@ def _key(rule: RegisteredRule, name: str) -> str:
 
 @dataclass(slots=True)
 class _RawSession:
-    """The session as it was, appended to a file of its own."""
+    """The session as it was, appended to a file of its own, outside every context."""
 
     file: Path
     written: int = 0
+    digest: str = ""
+    """Over every line, each with the digest before it."""
 
     def append(self, items: Sequence[ContextItem]) -> None:
         with self.file.open("a", encoding="utf-8") as file:
             for item in items:
-                file.write(json.dumps(item.as_json(), ensure_ascii=False, sort_keys=True) + "\n")
+                line = json.dumps(item.as_json(), ensure_ascii=False, sort_keys=True)
+                file.write(line + "\n")
+                self.digest = _chained(self.digest, line)
         self.written += len(items)
 
     def holds(self) -> bool:
-        """Every item can be read back."""
-        lines = self.file.read_text("utf-8").splitlines()
-        return len(lines) == self.written and all(ContextItem.from_json(json.loads(line)) for line in lines[-3:])
+        """Every item that was ever in the context can be read back, unchanged and in its place."""
+        lines = self.file.read_text("utf-8").split("\n")[:-1]
+        found = ""
+        for line in lines:
+            found = _chained(found, line)
+        return len(lines) == self.written and found == self.digest
+
+
+def _chained(before: str, line: str) -> str:
+    return digest_bytes(f"{before}\n{line}".encode())

@@ -117,6 +117,7 @@ def test_group_with_a_compactor_that_keeps_everything_passes_in_all_four_results
     ] * 2
     assert (found.pending_checked, found.pending_approved, found.pending_disappeared) == (2, 0, 0)
     assert (found.duplicate_effects, found.unauthorized_effects) == (0, 0)
+    assert all(r.raw_session_held for r in found.rounds)
     assert all(r.tokens_after <= 1200 < r.tokens_before for r in found.rounds)
 
 
@@ -148,6 +149,22 @@ def test_stale_value_without_its_correction_is_seen(place: Ground) -> None:
 
     assert rules(found, "stale") == {"refund-charge-corrected"}
     assert rules(kept, "stale") == set()
+
+
+def test_raw_session_that_somebody_cut_is_not_held(place: Ground) -> None:
+    @dataclass(frozen=True)
+    class Cutting:
+        name: str = "cutting"
+        version: str = "1"
+
+        def compact(self, context: ContextView, budget_tokens: int) -> CompactedContext:
+            file = place.folder / "tenant-1.jsonl"
+            file.write_text(file.read_text("utf-8").replace("parcel", "pracel", 1), "utf-8")
+            return CompactedContext(items=context.items)
+
+    found = play_group(place, setting(Cutting(), DIRECT, rounds=1), "tenant-1")
+
+    assert [r.raw_session_held for r in found.rounds] == [False]
 
 
 def test_failed_compaction_leaves_the_earlier_context(place: Ground) -> None:
