@@ -25,7 +25,7 @@ from gate.records import (
     VotePayload,
     sign,
 )
-from gate.records.model import RECONCILED
+from gate.records.statuses import RECONCILED
 
 REVOCATION_MS = 3_600_000
 """How long a revocation that nobody handed in can be handed in, in milliseconds, whatever is left of the approval."""

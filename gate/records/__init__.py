@@ -30,28 +30,24 @@ from gate.records.longtask_store import CommittedPair
 from gate.records.model import (
     ApprovalRecord,
     ApprovalRequest,
-    ApprovalStatus,
     Claim,
     Claimed,
     CounterRecord,
     CounterUse,
     DeniedKey,
     EffectRecord,
-    EffectStatus,
     Event,
     HistoryStep,
     IdempotencyRecord,
     PlanRecord,
-    ReconcileOutcome,
     RunHistory,
     RunRecord,
-    RunStatus,
     SessionRecord,
-    SessionStatus,
     StoredVote,
 )
 from gate.records.open_actions import ActionRef, ActionState
 from gate.records.progress import Obligations, OpenWork, Progress
+from gate.records.statuses import ApprovalStatus, EffectStatus, ReconcileOutcome, RunStatus, SessionStatus
 from gate.records.store import Store
 from gate.records.votes import (
     DOMAIN,

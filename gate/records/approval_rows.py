@@ -13,7 +13,8 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, and_, exists, func
 
 from gate import canonical
 from gate.records import checks
-from gate.records.model import ApprovalRecord, ApprovalStatus, EffectStatus, StoredVote
+from gate.records.model import ApprovalRecord, StoredVote
+from gate.records.statuses import ApprovalStatus, EffectStatus
 from gate.records.tables import APPROVAL_CONSUMPTIONS, APPROVAL_USES, APPROVAL_VOTES, APPROVALS, DISPATCHES, EFFECTS
 
 

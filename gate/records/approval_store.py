@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from gate.records import approval_rows, approvals, checks, denied_keys
 from gate.records.database import Database
-from gate.records.model import ApprovalRecord, ApprovalRequest, ApprovalStatus, DeniedKey, RunStatus, StoredVote
+from gate.records.model import ApprovalRecord, ApprovalRequest, DeniedKey, StoredVote
+from gate.records.statuses import ApprovalStatus, RunStatus
 
 
 class ApprovalStore:

@@ -17,16 +17,9 @@ from gate import canonical
 from gate.errors import InputError
 from gate.records import approval_rows, checks, runs
 from gate.records.clock import now_ms
-from gate.records.model import (
-    APPROVAL_MOVES,
-    VOTE_MOVES,
-    ApprovalRecord,
-    ApprovalRequest,
-    ApprovalStatus,
-    RunStatus,
-    StoredVote,
-)
+from gate.records.model import ApprovalRecord, ApprovalRequest, StoredVote
 from gate.records.runs import LockedRun
+from gate.records.statuses import APPROVAL_MOVES, VOTE_MOVES, ApprovalStatus, RunStatus
 from gate.records.tables import APPROVAL_VOTES, APPROVALS
 
 MAX_VOTE_BYTES = 16_384

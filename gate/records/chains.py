@@ -15,7 +15,7 @@ from sqlalchemy import Connection, func, literal, select, tuple_, union
 from gate import canonical
 from gate.errors import InputError, StoreError
 from gate.records import marks, runs
-from gate.records.model import EffectStatus
+from gate.records.statuses import EffectStatus
 from gate.records.tables import APPROVALS, COUNTER_USES, COUNTERS, EFFECTS, EVENTS, RUNS
 
 _PAGE = 500

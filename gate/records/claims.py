@@ -14,9 +14,10 @@ from gate.errors import InputError
 from gate.records import approval_rows, approvals, checks, constraints, counters, denied_keys, effects, history, runs
 from gate.records.clock import NOW, now_ms
 from gate.records.keys import EffectKey
-from gate.records.model import ApprovalStatus, Claim, Claimed, EffectStatus, RunStatus
+from gate.records.model import Claim, Claimed
 from gate.records.runs import LockedRun
 from gate.records.statements import InsertNew, InsertNewPair
+from gate.records.statuses import ApprovalStatus, EffectStatus, RunStatus
 from gate.records.tables import APPROVAL_CONSUMPTIONS, APPROVAL_USES, EFFECTS, IDEMPOTENCY
 
 _LEASE_END = NOW + bindparam("lease_ms")

@@ -14,8 +14,9 @@ from gate.errors import ConflictError
 from gate.records import approval_rows, checks, denied_keys, effects, runs
 from gate.records.clock import NOW, now_ms
 from gate.records.keys import EffectKey
-from gate.records.model import ApprovalStatus, EffectRecord, EffectStatus, RunStatus
+from gate.records.model import EffectRecord
 from gate.records.statements import InsertNew
+from gate.records.statuses import ApprovalStatus, EffectStatus, RunStatus
 from gate.records.tables import APPROVAL_CONSUMPTIONS, APPROVAL_USES, DISPATCHES
 
 _TAKE = InsertNew(DISPATCHES, DISPATCHES.c.fencing, dispatched_at_ms=NOW)

@@ -10,16 +10,8 @@ from gate.records import checks, claims, counters, dispatches, effects
 from gate.records.database import Database
 from gate.records.dispatches import Dispatch
 from gate.records.keys import EffectKey
-from gate.records.model import (
-    Claim,
-    Claimed,
-    CounterRecord,
-    EffectRecord,
-    EffectStatus,
-    IdempotencyRecord,
-    Json,
-    ReconcileOutcome,
-)
+from gate.records.model import Claim, Claimed, CounterRecord, EffectRecord, IdempotencyRecord, Json
+from gate.records.statuses import EffectStatus, ReconcileOutcome
 
 
 class EffectStore:

@@ -15,16 +15,9 @@ from gate.errors import ConflictError, InputError
 from gate.records import checks, counters, runs
 from gate.records.clock import now_ms
 from gate.records.keys import EffectKey
-from gate.records.model import (
-    RECONCILED,
-    SETTLED,
-    EffectRecord,
-    EffectStatus,
-    IdempotencyRecord,
-    Json,
-    ReconcileOutcome,
-)
+from gate.records.model import EffectRecord, IdempotencyRecord, Json
 from gate.records.runs import LockedRun
+from gate.records.statuses import RECONCILED, SETTLED, EffectStatus, ReconcileOutcome
 from gate.records.tables import EFFECTS, IDEMPOTENCY
 
 

@@ -17,7 +17,7 @@ from gate import canonical
 from gate.records import checks, longtask_rows, runs
 from gate.records.clock import now_ms
 from gate.records.longtask_model import ArtifactStatus, DeletionReceipt, TaskArtifact
-from gate.records.model import RunStatus
+from gate.records.statuses import RunStatus
 from gate.records.tables import (
     BOUNDARIES,
     EFFECTS,

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, select
 
 from gate import canonical
-from gate.records.model import ApprovalStatus, EffectStatus
+from gate.records.statuses import ApprovalStatus, EffectStatus
 from gate.records.tables import APPROVAL_CONSUMPTIONS, APPROVALS, EFFECTS
 
 UNSETTLED = (EffectStatus.IN_FLIGHT.value, EffectStatus.UNKNOWN.value, EffectStatus.PARTIAL.value)

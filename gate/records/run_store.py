@@ -15,7 +15,8 @@ from gate.records.chains import ChainState
 from gate.records.clock import now_ms
 from gate.records.database import Database
 from gate.records.heads import GateKey, PublicKey, SignedHead
-from gate.records.model import Event, HistoryStep, RunHistory, RunRecord, RunStatus
+from gate.records.model import Event, HistoryStep, RunHistory, RunRecord
+from gate.records.statuses import RunStatus
 
 
 class RunStore:

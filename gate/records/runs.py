@@ -14,8 +14,9 @@ from gate import canonical
 from gate.errors import InputError, StoreError
 from gate.records import checks, marks
 from gate.records.clock import now_ms
-from gate.records.model import RUN_MOVES, Event, RunRecord, RunStatus
+from gate.records.model import Event, RunRecord
 from gate.records.statements import InsertAndUpdate, InsertNew
+from gate.records.statuses import RUN_MOVES, RunStatus
 from gate.records.tables import CONSTRAINT_VERSIONS, EVENTS, RUNS
 
 GENESIS = marks.GENESIS

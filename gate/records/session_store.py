@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from gate.records import checks, sessions
 from gate.records.database import Database
-from gate.records.model import SessionRecord, SessionStatus
+from gate.records.model import SessionRecord
+from gate.records.statuses import SessionStatus
 
 
 class SessionStore:

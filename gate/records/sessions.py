@@ -14,8 +14,9 @@ from sqlalchemy import Connection, RowMapping, select, update
 
 from gate.records import checks, runs
 from gate.records.clock import NOW, now_ms
-from gate.records.model import SessionRecord, SessionStatus
+from gate.records.model import SessionRecord
 from gate.records.statements import InsertNew
+from gate.records.statuses import SessionStatus
 from gate.records.tables import CAPABILITY_SESSIONS
 
 _NAMES = ("tenant_id", "session_id", "run_id", "principal_id", "trace_session_id", "server")
