@@ -205,10 +205,6 @@ _DRILLS: tuple[Callable[[Stage, Path], Drill], ...] = (
 )
 
 
-class _Crash(Exception):
-    """The process ended here."""
-
-
 def _committed(play: Stage) -> tuple[Committed, Run]:
     run = play.start()
     play.append(run)
@@ -223,10 +219,11 @@ def _committed_twice(play: Stage, *, crash_after: int) -> tuple[Committed, Rehyd
 
     def told(step: int) -> None:
         if step == crash_after:
-            raise _Crash
+            # The process ends here: nothing that catches errors may get to tidy up.
+            raise SystemExit
 
     play.append(back.run, first=25, last=25)
-    with contextlib.suppress(_Crash):
+    with contextlib.suppress(SystemExit):
         play.coordinator(told=told).compact(back.run, stage.request(back.run))
     return first, play.rehydrator().recover(back.run, stage.material())
 
