@@ -41,8 +41,8 @@ def test_small_refund_of_what_nobody_verified_waits_for_a_reviewer(played: tuple
         ),
         (
             "25.00 while billing does not answer",
-            "deny",
-            (*waiting[:2], "evidence_checker_untrusted", "evidence_undated", waiting[2]),
+            "require_approval",
+            waiting,
             False,
             True,
         ),
