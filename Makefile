@@ -15,6 +15,9 @@ OPA     := .tools/opa
 # Tests run without network where the kernel allows; loopback stays.
 OFFLINE := $(shell unshare -rn true 2>/dev/null && echo unshare -rn)
 
+# The suites run in two processes: these, and all others.
+HALF    := tests/release tests/cli tests/pdp tests/lab tests/integrations tests/longtask
+
 .PHONY: help setup opa services demo test check lint types rego shape compile bundle release diff mutate serve bench \
   soak clean format
 
@@ -101,10 +104,13 @@ serve: $(OPA) ## build bundles/$(BUNDLE) and serve it on a local OPA sidecar
 	@$(VENV)/bin/gate build bundles/$(BUNDLE) --out dist --output json > dist/last-build.json
 	@$(VENV)/bin/gate serve "$$($(PY) -c 'import json; print(json.load(open("dist/last-build.json"))["path"])')"
 
-test: check ## check, then every suite: unit, Rego, golden cases, real OPA over TCP and socket
+test: check ## check, then every suite: unit, Rego, golden cases, real OPA, PostgreSQL, Docker
 	@for bundle in $(BUNDLES); do \
 	  $(VENV)/bin/gate test $$bundle --engine opa && $(VENV)/bin/gate test $$bundle --engine embedded; done
-	$(PY) -m pytest
+	@mkdir -p dist
+	@$(PY) -m pytest $(HALF:%=--ignore=%) -p no:cacheprovider > dist/tests.log 2>&1 & other=$$!; \
+	  here=0; $(PY) -m pytest $(HALF) || here=$$?; \
+	  there=0; wait $$other || there=$$?; cat dist/tests.log; [ "$$here" = 0 ] && [ "$$there" = 0 ]
 
 bench: $(OPA) $(VENV)/.installed ## ratios against raw OPA and growth with the number of capabilities
 	@$(VENV)/bin/gate bench

@@ -5,10 +5,12 @@ Pure. They are where generated inputs start from, so that one change to them mee
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from gate.compiler.model import CHECKPOINTS
+from gate.documents import Case
 from gate.release.diff_documents import Candidate, fact
 
 NOW_MS = 1_775_560_000_000
@@ -136,6 +138,32 @@ def call(agent: str, facts: Mapping[str, Any], capability: str) -> Candidate:
     }
     document["state"]["approval"] = made
     return Candidate(origin="generated", name=f"call {capability}", base=document)
+
+
+def vouched(base: Candidate, cases: Iterable[Case]) -> Candidate:
+    """`base` with what the host vouches for in the first of `cases` that is allowed to call the same capability.
+
+    Only cases know what the sources say; without it a call that needs evidence would be refused whatever changed.
+    """
+    name = base.base["request"]["capability"]
+    for case in cases:
+        document = case.document
+        if case.expect_verdict != "allow" or document.get("request", {}).get("capability") != name:
+            continue
+        moved = base.base["now_ms"] - document.get("now_ms", 0)
+        said = {key: _moved(value, moved) for key, value in document.get("evidence", {}).items()}
+        return replace(base, base={**base.base, "evidence": {**said, **base.base["evidence"]}})
+    return base
+
+
+def _moved(value: Any, by_ms: int) -> Any:
+    """`value` with every time in it moved, so that it is as old as it was."""
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: each + by_ms if key.endswith("_at_ms") and type(each) is int else _moved(each, by_ms)
+        for key, each in value.items()
+    }
 
 
 def operations(agent: str, facts: Mapping[str, Any], memory_kind: str | None = None) -> Iterator[Candidate]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gate.documents import Case, schema
-from gate.release.diff_base import approval, call, operations, transitions, vote
+from gate.release.diff_base import approval, call, operations, transitions, vote, vouched
 from gate.release.diff_documents import ABSENT, Candidate, Patch, Path, leaves, value_at
 from gate.release.diff_probe import OTHER, Probe, probes, settled
 from gate.release.diff_values import FIXED, UNTOUCHED, Edit, data_of, edits, numbers, placed, readers, shape, texts
@@ -88,7 +88,7 @@ class Material:
     def _calls(self, side: Governed) -> Iterator[Candidate]:
         """A sound call of every capability, under values that its own controls are content with."""
         for name in side.facts["capabilities"]:
-            base = call(self.agent, side.facts, name)
+            base = vouched(call(self.agent, side.facts, name), self.cases)
             mine = [p for p in self._probes if p.capability in (None, name) and p.checkpoint == "tool_execution"]
             yield settled(base, (patch for probe in mine for patch in probe.sound)) if mine else base
 

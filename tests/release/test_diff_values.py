@@ -121,12 +121,6 @@ WIDENED = [
         "allowed_egress: [tickets.internal, b.internal]\n    timeout_seconds: 15",
         "create_ticket",
     ),
-    (
-        "runtime-controls.yaml",
-        "[ticket-quality-verifier-v2]",
-        "[ticket-quality-verifier-v2, another-verifier]",
-        "search_docs",
-    ),
     ("runtime-controls.yaml", "[prompt_chaining,", "[evaluator_optimizer, prompt_chaining,", "create_ticket"),
     ("approvals.yaml", "required_reviewers: [manager]", "required_reviewers: [manager, clerk]", "create_ticket"),
 ]
