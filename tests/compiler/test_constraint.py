@@ -200,6 +200,7 @@ def _decided(documents: list[dict[str, Any]], tmp_path: Path, binary: Path, repo
     data.write_text(json.dumps({"documents": documents, "gate": {"bundles": BUNDLES}}), encoding="utf-8")
     policies = repo / "policies" / "gate"
     files = [policies / name / f"{name}.rego" for name in ("constraint", "router", "finding")]
+    files.append(policies / "evidence" / "known" / "known.rego")
     sources = [part for file in files for part in ("-d", str(file))]
     agents = tmp_path / "agents.rego"
     agents.write_text('package gate.agents\n\nbundle_of := {"agent": "b"}\n', encoding="utf-8")
