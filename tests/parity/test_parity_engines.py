@@ -27,9 +27,12 @@ DO_NOT_MATTER: dict[Path_, str] = {
     ("request", "arguments", "title"): "judged by the gate: evidence.arguments, and bound by the action digest",
     ("state", "run", "version"): "compared by the records when the effect is claimed",
     ("state", "versions", "contract_digest"): "the approval's own contract digest is compared with the served one",
-    ("state", "approval", "run_id"): "says only whether an expiry ends this run or ended an earlier one",
     ("state", "approval", "contract_id"): "a name for people; the digest is what binds",
     ("state", "approval", "intent_digest"): "rejections are matched by it in the records; the action digest binds",
+    ("state", "approval", "created_at_ms"): "when a request escalates is counted from it; this one is decided",
+    ("state", "approval", "escalated_at_ms"): "whether the default reviewer may vote; this one is decided",
+    ("state", "approval", "standing_digest"): "the contract lets no approval stand",
+    ("state", "approval", "uses"): "the contract lets no approval stand",
     ("digests", "tool_definition"): "null here: the capability is not an MCP tool",
     (
         "evidence",

@@ -51,8 +51,21 @@ _all_signed if count(_needed & _doubts.evidence_unsigned) == 0
 
 # Sections that guards of the gate read as they are stated; of any other only controls of a bundle read something.
 _of_guards := {
-	"approval_route", "authorization", "catalog_cache", "classifier", "compound_authorization", "credential_binding", "destination", "handoff",
-	"mcp", "oauth_scope", "sandbox", "session", "verifier", "worker_review",
+	"approval_route",
+	"authorization",
+	"catalog_cache",
+	"classifier",
+	"compaction",
+	"compound_authorization",
+	"credential_binding",
+	"destination",
+	"handoff",
+	"mcp",
+	"oauth_scope",
+	"sandbox",
+	"session",
+	"verifier",
+	"worker_review",
 }
 
 _needed := _of_guards | _required
