@@ -31,14 +31,14 @@ def looser(bundle: Path, tmp_path: Path) -> Path:
     folder = Path(shutil.copytree(bundle, tmp_path / "looser" / "my-bot"))
     text = (folder / "policy.yaml").read_text("utf-8")
     (folder / "policy.yaml").write_text(
-        text.replace("    emit: allow\n", "    emit: allow\n    fork: allow\n"), "utf-8"
+        text.replace("    emit: allow\n", "    emit: allow\n    notify: allow\n"), "utf-8"
     )
     return folder
 
 
 def test_diff_says_what_is_newly_allowed_with_its_line(bundle: Path, looser: Path) -> None:
     result = run("diff", bundle, looser, "--inputs", "60")
-    line = (looser / "policy.yaml").read_text("utf-8").split("\n").index("    fork: allow") + 1
+    line = (looser / "policy.yaml").read_text("utf-8").split("\n").index("    notify: allow") + 1
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.split("\n")[0] == f"{bundle} -> {looser}: loosens"
     assert "newly allowed: " in result.stdout
