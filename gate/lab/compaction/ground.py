@@ -26,6 +26,7 @@ from gate.enforcement import AlreadyCommitted, CallRefused, EffectNotStarted, Ga
 from gate.errors import InputError
 from gate.evidence import Identity, Run
 from gate.evidence.compaction import CompactionSource
+from gate.lab.compaction.witnesses import witnesses
 from gate.pdp import DecisionPoint
 from gate.records import GateKey, PublicKey, Store, generate_key
 
@@ -205,7 +206,7 @@ def ground(compiled: Compiled, point: DecisionPoint, *, compactor_revision: str)
                 point,
                 store,
                 environment=ENVIRONMENT,
-                evidence=[source],
+                evidence=[source, *witnesses(compiled)],
                 call_key=GateKey(key_id="executor", private_key=private),
                 seal_key=GateKey(key_id="seal", private_key=base64.b64encode(os.urandom(32)).decode("ascii")),
             )
