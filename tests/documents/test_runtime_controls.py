@@ -66,6 +66,9 @@ EVERYTHING: dict[str, dict[str, Any]] = {
         "trusted_verifier_contracts": ["verifier-v2"],
         "verifier_contract_required_for_high_risk": False,
         "on_untrusted_verifier_contract": "require_approval",
+        "verifier_contracts": {
+            "verifier-v2": {"version": "2", "contract_digest": "sha256:" + "1" * 64, "key_id": "verifier-2026"}
+        },
     },
     "sandbox": {"sandbox_profile_contract": BOX, "sandbox_profile_review_required": False},
 }
