@@ -356,8 +356,9 @@ def _copied(bundle: Path, copy: Path, keys: _Keys, change: Change | None = None)
 
 def _next_version(copy: Path, original: Compiled) -> None:
     version = original.bundle.meta.version
-    for name in ("bundle.yaml", "approvals.yaml"):
-        _edit(copy / name, _exchange(version, f"{version}-next"))
+    for name in ("bundle.yaml", "approvals.yaml", "compaction.yaml"):
+        if (copy / name).exists():
+            _edit(copy / name, _exchange(version, f"{version}-next"))
 
 
 def _redefined(copy: Path, capability: str) -> None:
