@@ -15,7 +15,7 @@ from typing import Any
 
 from gate.compiler import Assembly, Compiled, assemble
 from gate.compiler.parsed import Key, Node, RuleIndex, Source, constructor_calls, read
-from gate.decision import Decision, Reason
+from gate.decision import Decision, Reason, Verdict
 from gate.errors import ToolchainError
 from gate.pdp import DecisionPoint
 
@@ -93,6 +93,7 @@ class _Index:
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = sources
         self._rules = RuleIndex(sources)
+        self._found: list[tuple[list[Any], tuple[Source, Node, Sequence[Node]]]] | None = None
 
     def paths(self, reason: Reason) -> tuple[str, ...]:
         """Sorted input paths that the finding behind `reason` reads; none when all findings together make it."""
@@ -120,22 +121,40 @@ class _Index:
 
     def _made(self, reason: Reason) -> Iterator[tuple[Source, Node, Sequence[Node]]]:
         """Where `reason` is made: its file, its place, and the conditions under which."""
-        wanted = [reason.code, str(reason.verdict), reason.rule, reason.requirement, reason.source]
+        wanted = [[reason.code, verdict, reason.rule, reason.requirement, reason.source] for verdict in _raised(reason)]
+        for said, made in self._findings():
+            if said in wanted:
+                yield made
+
+    def _findings(self) -> list[tuple[list[Any], tuple[Source, Node, Sequence[Node]]]]:
+        """Every finding that is made anywhere, by what it says; looked for once."""
+        if self._found is None:
+            self._found = list(self._look())
+        return self._found
+
+    def _look(self) -> Iterator[tuple[list[Any], tuple[Source, Node, Sequence[Node]]]]:
         for source in self._sources:
             for rule in source.rules:
                 made = set()
                 for call, arguments in constructor_calls(source, self._rules, rule["head"].get("key")):
                     made.add(id(call))
-                    if [a["value"] for a in arguments] == wanted:
-                        yield source, rule.get("location") or rule["head"]["location"], rule.get("body", [])
+                    place = rule.get("location") or rule["head"]["location"]
+                    yield [a["value"] for a in arguments], (source, place, rule.get("body", []))
                 for call, arguments in constructor_calls(source, self._rules, rule):
-                    if id(call) not in made and [a["value"] for a in arguments] == wanted:
-                        yield source, call["location"], []
+                    if id(call) not in made:
+                        yield [a["value"] for a in arguments], (source, call["location"], [])
 
     def _resolve(self, source: Source, reference: tuple[str, ...]) -> Key | None:
         terms = [{"type": "var" if at == 0 else "string", "value": part} for at, part in enumerate(reference)]
         resolved = self._rules.resolve(source, {"type": "ref", "value": terms})
         return None if resolved is None else resolved[0]
+
+
+def _raised(reason: Reason) -> tuple[str, ...]:
+    """Verdicts that the rule behind `reason` can have raised: a deny leaves a resume as a failed validation."""
+    if reason.verdict is Verdict.CONTINUITY_VALIDATION_FAILED:
+        return (str(reason.verdict), str(Verdict.DENY))
+    return (str(reason.verdict),)
 
 
 def _references(node: Any) -> Iterator[tuple[str, ...]]:
