@@ -1,8 +1,11 @@
 package gate.continuity.handoff_test
 
+import data.gate.continuity.carried
 import data.gate.continuity.fixture_test as fixture
 import data.gate.continuity.handoff
+import data.gate.continuity.lineage
 import data.gate.fixture_test as core
+import data.gate.run
 
 _asking := fixture.puts(fixture.compacting, {
 	"/operation": "handoff",
@@ -76,4 +79,11 @@ _codes(doc) := codes if {
 	codes := {f.code | some f in handoff.findings} with input as doc
 		with data.gate.agents.bundle_of as {"triage-agent": "triage", "desk-agent": "triage", "other-agent": "other"}
 		with data.gate.bundles as fixture.bundles
+}
+
+test_receiver_is_another_agent_in_another_role_than_before if {
+	codes := {f.code | some f in ((lineage.findings | run.findings) | carried.findings)} with input as _receiving
+		with data.gate.agents.bundle_of as {"triage-agent": "triage", "desk-agent": "triage"}
+		with data.gate.bundles as fixture.bundles
+	codes & {"agent_mismatch", "run_mismatch", "role_changed"} == set()
 }
