@@ -54,12 +54,16 @@ def test_first_and_second_release_are_chained_and_the_first_stays_to_the_letter(
 def test_version_that_was_never_released_may_change(folder: Path) -> None:
     append(compile_bundle(folder))
     bump(folder)
-    require_immutable([edit(folder, "policy.yaml", "emit: allow", "emit: deny")])
+    changed = edit(folder, "policy.yaml", "emit: allow", "emit: deny")
+    require_immutable([changed])
+    assert changed.bundle.policy.operations["emit"] == "deny"
 
 
 def test_comment_in_a_released_document_changes_nothing(folder: Path) -> None:
     append(compile_bundle(folder))
-    require_immutable([edit(folder, "policy.yaml", "policy:", "# why\npolicy:")])
+    commented = edit(folder, "policy.yaml", "policy:", "# why\npolicy:")
+    require_immutable([commented])
+    assert commented.bundle.policy.operations["emit"] == "allow"
 
 
 def test_changed_document_of_a_released_version_is_named_and_what_was_compiled_from_it_is_not(folder: Path) -> None:
