@@ -55,7 +55,7 @@ _instead := [] if verdict.stranger
 else := instead.advice
 
 _advice := [{"type": "warn", "code": warning.code, "source": warning.source} |
-	not verdict.stranger
+	verdict.introduced
 	some code in sort({w.code | some w in router.advice})
 	some warning in router.advice
 	warning.code == code
@@ -63,25 +63,25 @@ _advice := [{"type": "warn", "code": warning.code, "source": warning.source} |
 
 # Sorted by their names, which are unique at a checkpoint: the objects themselves are never compared.
 _controls := [pair[1] |
-	not verdict.stranger
+	verdict.introduced
 	some pair in sort([[control.policy_requirement, control] | some control in (router.controls | constraint.holding)])
 ]
 
 default _credential_binding := null
 
-_credential_binding := binding.kept if not verdict.stranger
+_credential_binding := binding.kept if verdict.introduced
 
 default _oauth_scope := null
 
-_oauth_scope := oauth.kept if not verdict.stranger
+_oauth_scope := oauth.kept if verdict.introduced
 
 default _trajectory := null
 
-_trajectory := outcome.kept if not verdict.stranger
+_trajectory := outcome.kept if verdict.introduced
 
 default _compound := null
 
-_compound := compound_audit.kept if not verdict.stranger
+_compound := compound_audit.kept if verdict.introduced
 
 default _request_id := null
 
@@ -120,5 +120,5 @@ default _capability := null
 
 _capability := router.capability_name if {
 	router.named
-	not verdict.stranger
+	verdict.introduced
 }

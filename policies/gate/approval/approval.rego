@@ -5,14 +5,30 @@
 #   reviewers whom the contract names; live; consumed once. A row that says approved approves nothing by itself
 package gate.approval
 
-import data.gate.approval.names
-import data.gate.approval.quorum
-import data.gate.approval.standing
-import data.gate.approval.votes
+import data.gate.approval.record
 import data.gate.capability
 import data.gate.effect
 import data.gate.finding
 import data.gate.router
+
+# METADATA
+# title: What stands in the way of a call that nobody approved
+# description: >-
+#   what is asked for comes first, then the record of the approval. A call that needs none, and that
+#   nobody refused to approve, does not pay for either; a call without a record not for the second
+raised := set() if _unconcerned
+
+else := findings if is_null(input.state.approval)
+
+else := findings | record.findings
+
+# Needing none is said by the policy, the catalog, the controls and the user; nothing is concluded from silence.
+_unconcerned if {
+	capability.approval_free
+	_not_rejected
+}
+
+_unconcerned if not capability.calling
 
 findings contains finding.new("approval_contract_missing", "deny", "gate.approval", "", "") if {
 	needed
@@ -36,133 +52,20 @@ findings contains finding.new("approval_rejected", "deny", "gate.approval", "", 
 # What a control demands is met by an approval that holds in every respect.
 findings contains demand if {
 	needed
-	not _granted_in_full
+	not record.granted_in_full
 	some demand in router.demands
 }
 
 findings contains finding.new("approval_missing", "require_approval", "gate.approval", "", "") if {
 	needed
-	not _recorded
+	not record.stated
 }
 
 findings contains finding.new("approval_pause_not_allowed", "deny", "gate.approval", "", "") if {
 	needed
 	_contract_stated
-	not _granted
+	not record.granted
 	not _pause_allowed
-}
-
-findings contains finding.new("approval_pending", "require_approval", "gate.approval", "", "") if {
-	needed
-	_pending
-	not _expired
-}
-
-findings contains finding.new("approval_consumed", "require_approval", "gate.approval", "", "") if {
-	needed
-	_consumed
-}
-
-# The uses are rows of their own: a status that was set back does not make a standing approval new.
-findings contains finding.new("approval_consumed", "require_approval", "gate.approval.standing", "", "") if {
-	needed
-	_claims_approval
-	not standing.uses_left
-}
-
-findings contains finding.new("approval_revoked", "require_approval", "gate.approval", "", "") if {
-	needed
-	_revoked
-}
-
-findings contains finding.new("approval_cancelled", "require_approval", "gate.approval", "", "") if {
-	needed
-	_cancelled
-}
-
-findings contains finding.new("approval_status_unknown", "deny", "gate.approval", "", "") if {
-	needed
-	_recorded
-	not _status_known
-}
-
-findings contains finding.new("approval_expired", "require_approval", "gate.approval", "", "") if {
-	needed
-	_recorded
-	_expired
-}
-
-findings contains finding.new("approval_expired", "deny", "gate.approval.on_expiry", "", "") if {
-	ends_run_on_expiry
-}
-
-findings contains finding.new("approval_digest_mismatch", "require_approval", "gate.approval", "", "") if {
-	needed
-	_recorded
-	not _for_this_action
-}
-
-findings contains finding.new("approval_contract_mismatch", "require_approval", "gate.approval", "", "") if {
-	needed
-	_recorded
-	not _under_this_contract
-}
-
-findings contains finding.new("approval_binding_mismatch", "require_approval", "gate.approval", "", "") if {
-	needed
-	_recorded
-	not _bound
-}
-
-# One signed rejection stands, whatever the row says.
-findings contains finding.new("approval_rejected", "deny", "gate.approval.votes", "", "") if {
-	needed
-	_claims_approval
-	not votes.all_approving
-}
-
-findings contains finding.new("approval_signature_invalid", "require_approval", "gate.approval", "", "") if {
-	needed
-	_claims_approval
-	not votes.all_signed
-}
-
-findings contains finding.new("approval_reviewer_invalid", "require_approval", "gate.approval", "", "") if {
-	needed
-	_claims_approval
-	not votes.all_may_review
-}
-
-# A key that is known to be stolen signs nothing, though reviewers.yaml still lists it.
-findings contains finding.new("approval_key_denied", "require_approval", "gate.approval", "", "") if {
-	needed
-	_claims_approval
-	not votes.all_undenied
-}
-
-findings contains finding.new("approval_party_ambiguous", "require_approval", "gate.approval", "", "") if {
-	needed
-	_claims_approval
-	not names.parties_plain
-}
-
-findings contains finding.new("approval_self_approved", "require_approval", "gate.approval", "", "") if {
-	needed
-	_claims_approval
-	not votes.all_independent
-}
-
-findings contains finding.new("approval_quorum_not_met", "require_approval", "gate.approval", "", "") if {
-	needed
-	_claims_approval
-	not _quorum_met
-}
-
-findings contains finding.new("approval_roles_not_met", "require_approval", "gate.approval", "", "") if {
-	needed
-	_claims_approval
-	_quorum_met
-	not _roles_met
 }
 
 # METADATA
@@ -177,36 +80,9 @@ needed if {
 	not capability.approval_free
 }
 
-# METADATA
-# title: The run ends because its approval expired
-ends_run_on_expiry if {
-	needed
-	_recorded
-	_expired
-	_for_this_action
-	_under_this_contract
-	_bound
-	not _may_ask_again
-	not _of_another_run
-}
-
 _contract_stated if is_string(router.contract.contract_digest)
 
-_may_ask_again if router.contract.runtime_controls.on_expiry == "request_again"
-
-# The approval ran out in an earlier run of the session; that run has ended already.
-_of_another_run if {
-	is_string(input.state.approval.run_id)
-	is_string(input.trace.run_id)
-	input.state.approval.run_id != input.trace.run_id
-}
-
 _pause_allowed if router.contract.runtime_controls.pause_allowed == true
-
-_recorded if {
-	is_string(input.state.approval.approval_id)
-	is_number(input.state.approval.version)
-}
 
 _not_rejected if {
 	is_null(input.state.rejection.approval_id)
@@ -215,83 +91,6 @@ _not_rejected if {
 }
 
 _status_rejected if input.state.approval.status == "rejected"
-
-_pending if input.state.approval.status == "pending"
-
-_consumed if input.state.approval.status == "consumed"
-
-_revoked if input.state.approval.status == "revoked"
-
-_cancelled if input.state.approval.status == "cancelled"
-
-_claims_approval if input.state.approval.status == "approved"
-
-_granted_in_full if {
-	_recorded
-	_granted
-	_for_this_action
-	_under_this_contract
-	_bound
-	votes.all_approving
-	votes.all_signed
-	votes.all_may_review
-	votes.all_independent
-	votes.all_undenied
-	names.parties_plain
-	standing.uses_left
-	_quorum_met
-	_roles_met
-}
-
-# What a pause would be waited for is already there.
-_granted if {
-	_claims_approval
-	not _expired
-}
-
-_status_known if input.state.approval.status in {
-	"pending", "approved", "rejected", "expired", "revoked", "consumed", "cancelled",
-}
-
-_expired if input.state.approval.status == "expired"
-
-_expired if {
-	input.state.approval.status in {"pending", "approved"}
-	not _before_expiry
-}
-
-_before_expiry if {
-	is_number(input.now_ms)
-	is_number(input.state.approval.expires_at_ms)
-	input.now_ms < input.state.approval.expires_at_ms
-}
-
-_for_this_action if {
-	is_string(input.digests.action_digest)
-	input.state.approval.action_digest == input.digests.action_digest
-}
-
-_for_this_action if standing.covers
-
-_under_this_contract if input.state.approval.contract_digest == router.contract.contract_digest
-
-_bound if {
-	input.state.approval.tenant_id == input.identity.tenant_id
-	input.state.approval.principal_id == input.identity.principal_id
-	_in_its_session
-	input.state.approval.agent_id == input.agent.agent_id
-	input.state.approval.capability == router.capability_name
-	input.state.approval.bundle_version == router.bundle.version
-	input.state.approval.release_identity == router.bundle.release_identity
-}
-
-_in_its_session if input.state.approval.session_id == input.trace.session_id
-
-_in_its_session if standing.any_session
-
-_quorum_met if quorum.counted(votes.ballots)
-
-_roles_met if quorum.roles_voted(votes.ballots)
 
 _request_complete if {
 	is_array(router.contract.request_fields)

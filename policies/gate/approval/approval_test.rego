@@ -1,6 +1,7 @@
 package gate.approval_test
 
 import data.gate.approval
+import data.gate.approval.record
 import data.gate.fixture_test as fixture
 
 test_none_sound if _codes(fixture.ticket) == set()
@@ -356,7 +357,7 @@ _flags_in(doc, bundles) := flags if {
 
 _all_flags := union({
 	{"needed" | approval.needed},
-	{"ends_run" | approval.ends_run_on_expiry},
+	{"ends_run" | record.ends_run_on_expiry},
 })
 
 _in_status(status) := fixture.put(fixture.ticket, "/state/approval/status", status)
@@ -370,7 +371,7 @@ _codes_in(doc, bundles) := {f[0] | some f in _findings_in(doc, bundles)}
 _findings(doc) := _findings_in(doc, fixture.bundles)
 
 _findings_in(doc, bundles) := {[f.code, f.verdict] |
-	some f in approval.findings with input as doc
+	some f in approval.raised with input as doc
 		with data.gate.agents.bundle_of as fixture.bundle_of
 		with data.gate.bundles as bundles
 }

@@ -153,7 +153,7 @@ findings contains finding.new(
 	not _next_in_order
 }
 
-_outside if count(object.keys(router.compound)) == 0
+_outside if router.compound == {}
 
 # Each says what the capability is not: a role that nobody knows has the duties of both.
 _not_a_step if router.compound.role == "plan"

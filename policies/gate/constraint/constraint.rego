@@ -54,6 +54,9 @@ _most_literals := 32
 
 _calling if input.operation in {"call_tool", "resume_tool"}
 
+# Most calls have none; the list is still stated, and empty.
+_readable if input.state.constraints == []
+
 _readable if {
 	is_array(input.state.constraints)
 	count(input.state.constraints) <= _most_constraints
@@ -155,6 +158,8 @@ _right_sound(l) if {
 	is_number(l.value)
 }
 
+_nothing_denied if input.state.constraints == []
+
 _nothing_denied if {
 	count([c | some c in input.state.constraints; _denies_not(c)]) == count(input.state.constraints)
 }
@@ -162,6 +167,8 @@ _nothing_denied if {
 _denies_not(c) if c.action == "require_approval"
 
 _denies_not(c) if _released(c)
+
+_nothing_demanded if input.state.constraints == []
 
 _nothing_demanded if {
 	count([c | some c in input.state.constraints; _demands_not(c)]) == count(input.state.constraints)

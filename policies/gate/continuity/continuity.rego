@@ -29,7 +29,7 @@ raised := union({
 	handoff.findings,
 }) if _at_boundary
 
-else := epoch.findings | fork.findings
+else := epoch.raised | fork.findings
 
 _at_boundary if boundary.crossing
 

@@ -11,6 +11,18 @@ import data.gate.evidence.known
 import data.gate.finding
 import data.gate.router
 
+# METADATA
+# title: The sections that do not count and that the call cannot do without
+# description: a bundle without a contract for any section that is stated or required has nothing to hold them against
+raised := set() if _uncontracted
+
+else := findings
+
+_uncontracted if {
+	count(known.contracted) == 0
+	count(_required) == 0
+}
+
 findings contains finding.new(
 	"required_evidence_unknown", "deny", "gate.evidence", "evidence.required_for",
 	"policy.yaml#/policy/evidence",
@@ -72,7 +84,9 @@ _needed := _of_guards | _required
 
 # METADATA
 # title: Which section does not count, and why, for people
-advice := [{"type": "warn", "code": pair[1], "source": pair[0]} | some pair in sort(_doubted)]
+advice := [] if count(known.contracted) == 0
+
+else := [{"type": "warn", "code": pair[1], "source": pair[0]} | some pair in sort(_doubted)]
 
 _doubted contains [concat("", ["policy.yaml#/policy/evidence/", section]), code] if {
 	some code, sections in _doubts

@@ -222,7 +222,7 @@ _advice(doc, bundles) := value if {
 }
 
 _codes(doc, bundles) := {f.code |
-	some f in evidence.findings with input as doc
+	some f in evidence.raised with input as doc
 		with data.gate.agents.bundle_of as fixture.bundle_of
 		with data.gate.bundles as bundles
 }

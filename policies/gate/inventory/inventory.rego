@@ -34,7 +34,7 @@ _somebody_else if _none_stated
 _somebody_else if {
 	is_string(router.inventory.runtime_principal)
 	count(_names) > 0
-	count({n | some n in _names; n == lower(trim_space(router.inventory.runtime_principal))}) == 0
+	count(_names & {lower(trim_space(router.inventory.runtime_principal))}) == 0
 }
 
 _none_stated if router.inventory == {}

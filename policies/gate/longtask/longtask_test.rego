@@ -43,7 +43,7 @@ test_open_boundary_is_no_finding_only_for_its_own_pair if {
 	_epoch(core.without(fixture.committing, "/state/longtask")) == {"boundary_open"}
 }
 
-_epoch(doc) := {f.code | some f in epoch.findings with input as doc}
+_epoch(doc) := {f.code | some f in epoch.raised with input as doc}
 
 _codes(doc) := {f.code | some f in longtask.raised with input as doc}
 

@@ -6,6 +6,7 @@
 package gate.obligation
 
 import data.gate.approval
+import data.gate.approval.record
 import data.gate.approval.standing
 import data.gate.capability
 import data.gate.compound
@@ -32,7 +33,12 @@ obligations := array.concat(
 	array.concat(array.concat(_for_content, _for_result), _for_continuity),
 )
 
-_for_approval := [{
+# A call that needs none has no approval to move, and no transition is one: the plain case stands first, and is cheap.
+_for_approval := [] if {
+	verdict.verdict == "allow"
+	capability.calling
+	capability.approval_free
+} else := [{
 	"type": "request_approval",
 	"capability": router.capability_name,
 	"contract_id": _contract_id,
@@ -66,7 +72,10 @@ _for_approval := [{
 	verdict.verdict == "allow"
 } else := []
 
-_for_effect := [object.union({"type": "claim_effect", "lease_seconds": _lease_seconds}, _counted)] if {
+_for_effect := [] if {
+	capability.calling
+	capability.unclaimed
+} else := [object.union({"type": "claim_effect", "lease_seconds": _lease_seconds}, _counted)] if {
 	verdict.verdict == "allow"
 	effect.guarded
 } else := [{"type": "return_receipt", "idempotency_key": _idempotency_key}] if {
@@ -85,8 +94,11 @@ _for_plan := [{"type": "stop_plan", "plan_ref": _plan_ref, "to": compound.stoppe
 	compound.stoppable
 } else := []
 
-_for_run := [{"type": "end_run", "status": "cancelled"}] if {
-	approval.ends_run_on_expiry
+_for_run := [] if {
+	verdict.verdict == "allow"
+	capability.calling
+} else := [{"type": "end_run", "status": "cancelled"}] if {
+	record.ends_run_on_expiry
 	not verdict.stranger
 } else := [{"type": "end_run", "status": "stopped"}] if {
 	verdict.verdict == "allow"
@@ -109,7 +121,9 @@ _for_content := [{"type": "redact", "pointers": sort(_pointers)}] if {
 	count(_pointers) > 0
 } else := []
 
-_for_continuity := [{
+_for_continuity := [] if {
+	capability.calling
+} else := [{
 	"type": "commit_artifact",
 	"envelope_id": input.state.longtask.envelope_id,
 	"artifact_id": input.state.longtask.artifact.artifact_id,

@@ -10,45 +10,48 @@ import data.gate.finding
 import data.gate.router
 
 findings contains finding.new("run_not_running", "deny", "gate.run", "", "") if {
-	not _starting
-	not router.transition
+	_by_caller
 	not _running
 }
 
 findings contains finding.new("tenant_mismatch", "deny", "gate.run", "", "") if {
-	not _starting
+	_underway
 	not _same_tenant
 }
 
 findings contains finding.new("principal_mismatch", "deny", "gate.run", "", "") if {
-	not _starting
-	not router.transition
+	_by_caller
 	not _same_principal
 }
 
 findings contains finding.new("agent_mismatch", "deny", "gate.run", "", "") if {
-	not _starting
+	_underway
 	not _same_agent
 }
 
 findings contains finding.new("session_mismatch", "deny", "gate.run", "", "") if {
-	not _starting
-	not router.transition
+	_by_caller
 	not _same_session
 }
 
 findings contains finding.new("run_mismatch", "deny", "gate.run", "", "") if {
-	not _starting
+	_underway
 	not _same_run
 }
 
 findings contains finding.new("authorization_changed", "deny", "gate.run", "", "") if {
-	not _starting
-	not router.transition
+	_by_caller
 	not _same_authorization
 }
 
+_underway if not _starting
+
 _starting if input.operation == "run_start"
+
+_by_caller if {
+	not _starting
+	not router.transition
+}
 
 _running if input.state.run.status == "running"
 

@@ -21,13 +21,14 @@ import data.gate.verifier
 # description: whatever is not known to be plain is looked at by the guards it could concern
 raised := set() if _no_tool
 
-else := set() if _plain
+# A host with MCP tools states their server at every call; it is the one section that a plain call has.
+else := mcp.findings if _plain
 
 else := union({
 	_of_authorization,
 	_of_binding,
 	_of_catalog,
-	_of_mcp,
+	mcp.findings,
 	_of_oauth,
 	_of_orchestration,
 	_of_routing,
@@ -46,7 +47,6 @@ _plain if {
 	authorization.mode_allowed
 	binding.credential_settled
 	catalog.settled
-	mcp.evidence_settled
 	oauth.settled
 	sandbox.evidence_not_needed
 	verifier.verifier_settled
@@ -67,7 +67,6 @@ _sections := {
 	"credential_binding",
 	"destination",
 	"handoff",
-	"mcp",
 	"oauth_scope",
 	"sandbox",
 	"session",
@@ -94,13 +93,6 @@ _of_catalog := set() if {
 }
 
 else := catalog.findings
-
-_of_mcp := set() if {
-	count(_stated & {"mcp"}) == 0
-	mcp.evidence_settled
-}
-
-else := mcp.findings
 
 _of_oauth := set() if {
 	count(_stated & {"oauth_scope"}) == 0

@@ -20,7 +20,7 @@ else := set() if effect.replay
 
 else := findings
 
-_unconcerned if count(object.keys(router.trajectory)) == 0
+_unconcerned if router.trajectory == {}
 
 findings contains finding.new("history_missing", "deny", "trajectory.history_trust", "trajectory.rules", "trajectory.yaml#/trajectory") if {
 	capability.calling

@@ -55,6 +55,10 @@ else := _raised | {finding.new("no_rule_permits", "deny", "gate.verdict", "", ""
 stranger if count(_about_identity) > 0
 
 # METADATA
+# title: The caller may learn more than that
+introduced if not stranger
+
+# METADATA
 # title: The reasons of the decision
 # description: >-
 #   sorted by strings, which every engine orders alike; the remedy is joined here, after the finding exists
@@ -115,14 +119,12 @@ _collected := union({
 	capability.findings,
 	operation.findings,
 	effect.findings,
-	limit.findings,
-	evidence.findings,
-	approval.findings,
+	limit.raised,
+	evidence.raised,
+	approval.raised,
 	delegated.findings,
 	inventory.findings,
-	transition.findings,
-	lapse.findings,
-	withdrawal.findings,
+	_of_transition,
 	runtime.raised,
 	constraint.findings,
 	continuity.raised,
@@ -131,3 +133,8 @@ _collected := union({
 	longtask.raised,
 	compaction_release.raised,
 })
+
+# A call is about no record that a person moves, and does not pay for their guards.
+_of_transition := set() if not router.transition
+
+else := union({transition.findings, lapse.findings, withdrawal.findings})

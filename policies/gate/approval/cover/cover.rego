@@ -15,5 +15,5 @@ covered if effect.replay
 
 covered if {
 	approval.needed
-	count(approval.findings) == 0
+	count(approval.raised) == 0
 }

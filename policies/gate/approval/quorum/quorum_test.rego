@@ -77,7 +77,7 @@ _next(doc, bundles) := status if {
 }
 
 _codes(votes, bundles) := {f.code |
-	some f in approval.findings with input as fixture.put(fixture.ticket, "/state/approval/votes", votes)
+	some f in approval.raised with input as fixture.put(fixture.ticket, "/state/approval/votes", votes)
 		with data.gate.agents.bundle_of as fixture.bundle_of
 		with data.gate.bundles as bundles
 }

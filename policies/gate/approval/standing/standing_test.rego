@@ -98,7 +98,7 @@ _bundles := fixture.put(
 )
 
 _codes(doc, bundles) := {f.code |
-	some f in approval.findings with input as doc
+	some f in approval.raised with input as doc
 		with data.gate.agents.bundle_of as fixture.bundle_of
 		with data.gate.bundles as bundles
 }

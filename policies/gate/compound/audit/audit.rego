@@ -10,7 +10,7 @@ import data.gate.router
 # title: The record
 # description: null outside a plan
 kept := null if {
-	count(object.keys(router.compound)) == 0
+	router.compound == {}
 } else := {
 	"principal_ref": _principal_ref,
 	"task_ref": _task_ref,

@@ -6,9 +6,28 @@
 package gate.continuity.epoch
 
 import data.gate.approval
+import data.gate.capability
 import data.gate.finding
 import data.gate.longtask.section
 import data.gate.router
+
+# METADATA
+# title: What is wrong with the epoch
+# description: a call in the epoch that the records count, outside a boundary, does not pay for the guards one by one
+raised := set() if _settled
+
+else := findings
+
+_settled if {
+	_no_boundary
+	_both_stated
+	_host_epoch == input.state.run.epoch
+	_nothing_to_confirm
+}
+
+_nothing_to_confirm if capability.approval_free
+
+_nothing_to_confirm if _approval_current
 
 findings contains finding.new("boundary_open", "deny", "gate.continuity.epoch", "", "") if {
 	not _exempt

@@ -102,6 +102,6 @@ _min(doc, bundles) := got if {
 
 _codes(doc) := _codes_in(doc, fixture.bundles)
 
-_codes_in(doc, bundles) := {f.code | some f in epoch.findings with input as doc
+_codes_in(doc, bundles) := {f.code | some f in epoch.raised with input as doc
 	with data.gate.agents.bundle_of as core.bundle_of
 	with data.gate.bundles as bundles}

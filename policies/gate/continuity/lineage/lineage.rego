@@ -97,7 +97,9 @@ findings contains finding.new("event_chain_broken", "deny", "gate.continuity.lin
 # METADATA
 # title: The findings by which a stranger is known
 # scope: document
-about_identity := {f | some f in findings; f.code in finding.identity_codes}
+about_identity := set() if not rehydration.resuming
+
+else := {f | some f in findings; f.code in finding.identity_codes}
 
 _same_tenant if {
 	_stated(input.envelope.tenant_id)

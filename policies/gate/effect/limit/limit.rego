@@ -9,6 +9,13 @@ import data.gate.effect
 import data.gate.finding
 import data.gate.router
 
+# METADATA
+# title: What the call would spend and cannot
+# description: a call that no limit binds has nothing to count
+raised := set() if count(router.limits) == 0
+
+else := findings
+
 findings contains finding.new("limit_amount_invalid", "deny", "gate.effect.limit", "", "") if {
 	_counted
 	not _amounts_sound

@@ -161,7 +161,7 @@ _counters(doc, bundles) := [c |
 ]
 
 _codes(doc, bundles) := {f.code |
-	some f in limit.findings with input as doc
+	some f in limit.raised with input as doc
 		with data.gate.agents.bundle_of as fixture.bundle_of
 		with data.gate.bundles as bundles
 }

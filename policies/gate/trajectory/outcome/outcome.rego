@@ -51,7 +51,7 @@ decision := "allow" if {
 # title: What the audit keeps
 # description: null when no rule and no observation of the bundle is about the capability
 kept := null if {
-	count(object.keys(router.trajectory)) == 0
+	router.trajectory == {}
 } else := {
 	"policy_id": router.trajectory.policy_id,
 	"policy_version": router.trajectory.policy_version,
