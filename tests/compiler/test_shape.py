@@ -392,7 +392,8 @@ def test_every_guard_that_drops_its_helper_for_a_direct_test_is_caught(
 ) -> None:
     caught = 0
     for file in policy_files(repo):
-        for line, text in _mutants(file.read_text("utf-8")):
+        # Two a file: each costs a parse and a check over every policy.
+        for line, text in _mutants(file.read_text("utf-8"))[:2]:
             copy = tmp_path / str(caught) / file.relative_to(repo / "policies")
             copy.parent.mkdir(parents=True)
             copy.write_text(text, encoding="utf-8")
@@ -419,11 +420,11 @@ _LAST_NOT = re.compile(
 def test_finding_that_tests_what_is_bad_instead_of_not_what_is_good_is_caught(
     repo: Path, real: list[Source], tmp_path: Path
 ) -> None:
-    """The last `not _good` of each finding made `_good`."""
+    """The last `not _good` of each lone finding made `_good`."""
     caught, silent = set(), set()
     for file in policy_files(repo):
         text = file.read_text("utf-8")
-        for match in _LAST_NOT.finditer(text):
+        for match in (found for found in _LAST_NOT.finditer(text) if found[1] in LONE):
             copy = tmp_path / match[1] / str(match.start()) / file.relative_to(repo / "policies")
             copy.parent.mkdir(parents=True)
             copy.write_text(text[: match.start(2)] + text[match.end(2) :], encoding="utf-8")

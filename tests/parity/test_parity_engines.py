@@ -122,12 +122,12 @@ def answer(point: DecisionPoint, document: dict[str, Any]) -> tuple[str, ...]:
     return (str(decision.verdict), *decision.codes)
 
 
-def test_golden_cases_pass_on_real_opa_and_agree_with_the_embedded_engine(
-    cases: tuple[Case, ...], over: SidecarDecisionPoint, embedded: EmbeddedDecisionPoint
+def test_golden_cases_pass_on_real_opa_over_each_transport(
+    cases: tuple[Case, ...], over: SidecarDecisionPoint
 ) -> None:
     real = list(run_cases(cases, over, agent_id=AGENT))
     assert [r for r in real if not r.passed] == []
-    assert list(run_cases(cases, embedded, agent_id=AGENT)) == real
+    assert [r.id for r in real] == [c.id for c in cases]
 
 
 def test_golden_decisions_are_the_same_to_the_last_field(

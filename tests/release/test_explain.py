@@ -73,10 +73,16 @@ def parsed_once() -> Iterator[None]:
     patch.undo()
 
 
-def test_every_reason_of_every_golden_case_has_a_position(
-    bundle: Compiled, point: EmbeddedDecisionPoint, documents: dict[str, dict[str, Any]]
+def test_every_reason_that_a_golden_case_expects_has_a_position(
+    repo: Path, bundle: Compiled, point: EmbeddedDecisionPoint, documents: dict[str, dict[str, Any]]
 ) -> None:
-    explained = {name: explain(bundle, document, point) for name, document in documents.items()}
+    # One case for each reason: an explanation costs many decisions.
+    shown: dict[str, str] = {}
+    for case in load_cases(repo / "bundles" / "support-triage"):
+        if set(case.expect_reasons) - set(shown):
+            shown |= dict.fromkeys(case.expect_reasons, case.id)
+    explained = {name: explain(bundle, documents[name], point) for name in sorted(set(shown.values()))}
+    assert {one.reason.code for e in explained.values() for one in e.reasons} >= set(shown)
     assert [
         (name, one.reason.code)
         for name, explanation in explained.items()
@@ -152,7 +158,7 @@ def _marked(value: Any) -> Any:
 def test_values_of_the_request_never_appear(
     bundle: Compiled, point: EmbeddedDecisionPoint, documents: dict[str, dict[str, Any]]
 ) -> None:
-    for name, document in documents.items():
+    for name, document in list(documents.items())[::5]:
         marked = copy.deepcopy(document)
         marked["request"] = {
             **_marked(document.get("request", {})),
