@@ -122,9 +122,7 @@ def answer(point: DecisionPoint, document: dict[str, Any]) -> tuple[str, ...]:
     return (str(decision.verdict), *decision.codes)
 
 
-def test_golden_cases_pass_on_real_opa_over_each_transport(
-    cases: tuple[Case, ...], over: SidecarDecisionPoint
-) -> None:
+def test_golden_cases_pass_on_real_opa_over_each_transport(cases: tuple[Case, ...], over: SidecarDecisionPoint) -> None:
     real = list(run_cases(cases, over, agent_id=AGENT))
     assert [r for r in real if not r.passed] == []
     assert [r.id for r in real] == [c.id for c in cases]
