@@ -59,7 +59,8 @@ demo: $(VENV)/.installed ## play the support-triage story (ENGINE=opa for a real
 	@if [ "$(ENGINE)" = opa ]; then $(PY) -m gate.opa --ensure >/dev/null; fi
 	@$(VENV)/bin/gate demo --bundle bundles/$(BUNDLE) --engine $(ENGINE)
 
-check: lint types rego compile ## everything static: format, lint, types, Rego, coverage, compiled Rego in step
+check: $(VENV)/.dev $(OPA) ## everything static: format, lint, types, Rego, coverage, compiled Rego in step
+	@$(MAKE) --jobs 2 --output-sync=target rego lint types compile
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff format --check gate tests
