@@ -7,7 +7,7 @@ can be erased while the chain still verifies.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -44,6 +44,7 @@ TASK_EVENT = "task_event"
 """Type of the chain's link that stands for one long-task event."""
 
 _IDS_AT_ONCE = 500
+_EVENT = tuple(TaskEvent.__dataclass_fields__)
 
 
 def require_derivable(tx: Connection, run: LockedRun) -> None:
@@ -98,7 +99,7 @@ def append(tx: Connection, tenant_id: str, run_id: str, events: Iterable[NewTask
         for (event, place, salt, digest), link in zip(salted, links, strict=True)
     ]
     if appended:
-        tx.execute(insert(TASK_EVENTS), [asdict(event) for event in appended])
+        tx.execute(insert(TASK_EVENTS), [{name: getattr(event, name) for name in _EVENT} for event in appended])
     return appended
 
 
@@ -275,11 +276,16 @@ def checkpoint(tx: Connection, tenant_id: str, run_id: str, checkpoint_id: str) 
     return None if row is None else TaskCheckpoint(**row)
 
 
-def checkpoints(tx: Connection, tenant_id: str, run_id: str) -> tuple[TaskCheckpoint, ...]:
-    """Every committed checkpoint of the run, newest first."""
+def checkpoints(
+    tx: Connection, tenant_id: str, run_id: str, *, envelope_id: str | None = None
+) -> Iterator[TaskCheckpoint]:
+    """The committed checkpoints of the run, or of one boundary of it, newest first, a few at a time."""
     query = select(TASK_CHECKPOINTS).where(*_of(TASK_CHECKPOINTS, tenant_id, run_id))
-    rows = tx.execute(query.order_by(TASK_CHECKPOINTS.c.ordinal.desc())).mappings()
-    return tuple(TaskCheckpoint(**row) for row in rows)
+    if envelope_id is not None:
+        query = query.where(TASK_CHECKPOINTS.c.envelope_id == envelope_id)
+    query = query.order_by(TASK_CHECKPOINTS.c.ordinal.desc())
+    for row in tx.execute(query, execution_options={"yield_per": 4}).mappings():
+        yield TaskCheckpoint(**row)
 
 
 def log_packet(tx: Connection, new: TaskPacket) -> TaskPacket:
@@ -311,8 +317,11 @@ def steps_since_failure(tx: Connection, tenant_id: str, run_id: str) -> int | No
     found = tx.execute(last.order_by(TASK_LEDGER.c.ordinal.desc()).limit(1)).first()
     if found is None or found[0] == "ok":
         return None
-    query = select(func.count()).where(*_of(TASK_EVENTS, tenant_id, run_id), TASK_EVENTS.c.recorded_at_ms >= found[1])
-    return int(tx.execute(query).scalar_one())
+    # From the end of the log back to what was there before the failure: a count would walk the whole log.
+    query = select(TASK_EVENTS.c.position).where(*_of(TASK_EVENTS, tenant_id, run_id))
+    query = query.order_by(TASK_EVENTS.c.sequence.desc()).limit(1)
+    before = tx.execute(query.where(TASK_EVENTS.c.recorded_at_ms < found[1])).scalar_one_or_none()
+    return int(tx.execute(query).scalar_one_or_none() or 0) - int(before or 0)
 
 
 def digest_of(body: str) -> str:

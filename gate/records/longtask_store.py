@@ -160,15 +160,10 @@ class LongTaskStore:
         tenant_id, run_id = checks.name("tenant_id", tenant_id), checks.name("run_id", run_id)
 
         def read(tx: Connection) -> CommittedPair | None:
-            committed = [
-                each
-                for each in longtask_rows.checkpoints(tx, tenant_id, run_id)
-                if each.body is not None and longtask_rows.digest_of(each.body) == each.digest
-            ]
-            wanted = [each for each in committed if each.envelope_id == envelope_id] if envelope_id else []
-            if not (wanted or committed):
+            found = _sound(tx, tenant_id, run_id, envelope_id) if envelope_id else None
+            found = found or _sound(tx, tenant_id, run_id, None)
+            if found is None:
                 return None
-            found = (wanted or committed)[0]
             return CommittedPair(
                 checkpoint=found,
                 artifact=longtask_rows.artifact(tx, tenant_id, found.artifact_id),
@@ -193,7 +188,7 @@ class LongTaskStore:
     def task_checkpoints(self, tenant_id: str, run_id: str) -> tuple[TaskCheckpoint, ...]:
         """Every committed checkpoint of the run, newest first, unverified."""
         tenant_id, run_id = checks.name("tenant_id", tenant_id), checks.name("run_id", run_id)
-        return self._database.reading(lambda tx: longtask_rows.checkpoints(tx, tenant_id, run_id))
+        return self._database.reading(lambda tx: tuple(longtask_rows.checkpoints(tx, tenant_id, run_id)))
 
     def note_locators(self, tenant_id: str, artifact_id: str, results: Mapping[str, LocatorResult]) -> None:
         """Records what the resolvers found now, by locator id."""
@@ -288,3 +283,11 @@ class LongTaskStore:
         tenant_id = checks.name("tenant_id", tenant_id)
         checks.whole("grace_ms", grace_ms)
         return self._database.writing(lambda tx: longtask_erasure.clean(tx, tenant_id, grace_ms=grace_ms))
+
+
+def _sound(tx: Connection, tenant_id: str, run_id: str, envelope_id: str | None) -> TaskCheckpoint | None:
+    """The newest checkpoint whose row is what was hashed, of one boundary or of the run."""
+    for each in longtask_rows.checkpoints(tx, tenant_id, run_id, envelope_id=envelope_id):
+        if each.body is not None and longtask_rows.digest_of(each.body) == each.digest:
+            return each
+    return None
