@@ -141,7 +141,7 @@ def _holds(row: tuple[Any, ...], links: Links) -> bool:
     seq, prev_hash, digest, event_type, stored, at_ms = row
     if type(at_ms) is not int or type(event_type) is not str or type(stored) is not str:
         return False
-    return links.digest(seq, prev_hash, event_type, stored, at_ms) == digest
+    return bool(links.digest(seq, prev_hash, event_type, stored, at_ms) == digest)
 
 
 def _text(value: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from gate.decision import ActionBlocked
 from gate.evidence import Run
 from gate.lab.longtask import stage
+from gate.lab.postgres_server import PostgresServer
 from gate.longtask.commit import Committed
 from gate.pdp import EmbeddedDecisionPoint
 
@@ -17,6 +19,26 @@ from gate.pdp import EmbeddedDecisionPoint
 @pytest.fixture(scope="session")
 def task_point(tmp_path_factory: pytest.TempPathFactory) -> EmbeddedDecisionPoint:
     return stage.exercise_point(tmp_path_factory.mktemp("exercise"))
+
+
+@pytest.fixture(scope="session")
+def databases() -> Iterator[Callable[[], str]]:
+    """The address of a PostgreSQL server that is started when the first test asks for it."""
+    with ExitStack() as stack:
+        started: list[str] = []
+
+        def address() -> str:
+            if not started:
+                started.append(stack.enter_context(PostgresServer.running()).url)
+            return started[0]
+
+        yield address
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def task_url(request: pytest.FixtureRequest, databases: Callable[[], str], tmp_path: Path) -> str:
+    """The address of records of each kind; those in PostgreSQL are shared, so that runs must not mix."""
+    return databases() if request.param == "postgresql" else f"sqlite:///{tmp_path}/records.sqlite"
 
 
 @pytest.fixture

@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gate.compiler import assemble
+from gate.compiler import Compiled, assemble
 from gate.enforcement import Gate
 from gate.evidence import Identity, Run
 from gate.lab.continuity_bundle import AGENT, Reviewer, write_bundle
+from gate.lab.demo import decision_point
 from gate.lab.longtask.trajectory import Trajectory, load, seed
 from gate.longtask.commit import MAIN, Coordinator, Request
 from gate.longtask.events import EventRecord
@@ -109,9 +110,19 @@ def material(**changes: Any) -> Material:
 
 def exercise_point(folder: Path) -> EmbeddedDecisionPoint:
     """A decision point inside this process over the exercise bundle, compiled into `folder`."""
-    compiled = write_bundle(folder / AGENT, version="2026.01.01", wait_seconds=60, reviewer=Reviewer.new())
-    assembly = assemble([compiled])
+    assembly = assemble([_exercise(folder)])
     return EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
+
+
+@contextmanager
+def point_on(engine: str, folder: Path) -> Iterator[DecisionPoint]:
+    """The same on `engine`: embedded, or opa for a sidecar of its own. Raises `ToolchainError` when it is not there."""
+    with decision_point(_exercise(folder), engine, folder) as (point, _):
+        yield point
+
+
+def _exercise(folder: Path) -> Compiled:
+    return write_bundle(folder / AGENT, version="2026.01.01", wait_seconds=60, reviewer=Reviewer.new())
 
 
 @contextmanager
