@@ -1,7 +1,8 @@
 """The four recovery drills, played on a copy of a store: what is refused, by which code, and what is gone back to.
 
-Nothing of the user's own store is changed: it is copied first, and the drills' runs exist in the copy only. Each drill
-checks reason code, order of the trace and the recovery point, not only that something started again.
+Nothing of the user's own store is changed: what the tenant has there is read in one snapshot and written into a SQLite
+file of the drill's own, and the drills' runs exist in that file only. Each drill checks reason code, order of the trace
+and the recovery point, not only that something started again.
 """
 
 from __future__ import annotations
@@ -103,15 +104,22 @@ class Report:
         return tuple(folder / name for name in texts)
 
 
-def run(source: Store | None, *, tenant: str) -> Report:
-    """Plays all four on a copy of `source`, or on an empty store. Raises `StoreError` `backup_unsupported`."""
+def run(source: Store | None, *, tenant: str, engine: str = "embedded") -> Report:
+    """Plays all four on a copy of what `tenant` has in `source`, or on an empty store.
+
+    `engine`: embedded, or opa for a sidecar of its own. Raises `StoreError` for a store that cannot be copied,
+    `ToolchainError` for an engine that is not there.
+    """
     with tempfile.TemporaryDirectory(prefix="gate-drill-") as name:
         root = Path(name)
         path = root / "copy.sqlite"
         if source is not None:
-            source.backup(path)
-        point = stage.exercise_point(root)
-        with stage.opened(point, f"sqlite:///{path}", tenant=tenant) as play:
+            with Store.open(f"sqlite:///{path}") as copy:
+                source.copy_tenant(tenant, copy)
+        with (
+            stage.point_on(engine, root) as point,
+            stage.opened(point, f"sqlite:///{path}", tenant=tenant) as play,
+        ):
             own = tuple(_own(play, run_id) for run_id in play.store.task_runs(tenant))
             drills = tuple(one(play, path) for one in _DRILLS)
             return Report(drills=drills, own_runs=own, signals=collect(play.store, tenant).as_dict())

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import secrets
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from gate.lab.longtask.stage import Stage
 from gate.longtask.log import TaskLog
 from gate.longtask.runbook import RUNBOOK
 from gate.longtask.signals import collect
+from gate.pdp import EmbeddedDecisionPoint
 from gate.records import LedgerEntry
 
 
@@ -118,26 +120,28 @@ def test_orphan_within_its_grace_or_held_is_not_cleaned(task: Stage) -> None:
     assert drills.crash_before_checkpoint(task, Path()).passed
 
 
-def test_four_drills_on_a_copy_change_nothing_of_the_store(task: Stage) -> None:
-    done, run = committed(task)
-    before = task.store.events(task.tenant, run.run_id)
-    report = drills.run(task.store, tenant=task.tenant)
-    assert [(one.name, one.observed) for one in report.drills] == [
-        ("crash after artifact, before checkpoint", ("continuity_validated",)),
-        ("committed artifact deleted", ("checkpoint_artifact_mismatch",)),
-        ("workspace changed", ("stale_workspace_digest",)),
-        ("artifact schema upgraded", ("artifact_rejected_schema",)),
+def test_drill_command_plays_on_a_copy_and_changes_nothing_of_the_store(
+    task_point: EmbeddedDecisionPoint, task_url: str, tmp_path: Path
+) -> None:
+    tenant = f"tenant-{secrets.token_hex(4)}"
+    with stage.opened(task_point, task_url, tenant=tenant) as task:
+        done, run = committed(task)
+        before = task.store.events(tenant, run.run_id)
+        where = ["--store", task_url, "--tenant", tenant]
+        found = CliRunner().invoke(
+            cli, ["drill", *where, "--report", str(tmp_path / "out"), "--output", "json"], catch_exceptions=False
+        )
+        assert (task.store.events(tenant, run.run_id), task.store.task_runs(tenant)) == (before, (run.run_id,))
+    report = json.loads((tmp_path / "out" / "drills.json").read_text())
+    assert (found.exit_code, report["passed"], json.loads(found.stdout)) == (0, True, report)
+    assert [(one["name"], one["observed"]) for one in report["drills"]] == [
+        ("crash after artifact, before checkpoint", ["continuity_validated"]),
+        ("committed artifact deleted", ["checkpoint_artifact_mismatch"]),
+        ("workspace changed", ["stale_workspace_digest"]),
+        ("artifact schema upgraded", ["artifact_rejected_schema"]),
     ]
-    assert report.passed
-    assert report.own_runs == ((run.run_id, done.checkpoint.checkpoint_id, True),)
-    assert task.store.events(task.tenant, run.run_id) == before
-    assert task.store.task_runs(task.tenant) == (run.run_id,)
-
-
-def test_drill_command_writes_its_report_and_exits_with_the_result(task: Stage, tmp_path: Path) -> None:
-    found = run_cli(task, "drill", "--report", str(tmp_path / "out"), "--output", "json")
-    assert found.exit_code == 0
-    assert json.loads((tmp_path / "out" / "drills.json").read_text())["passed"] is True
+    own = {"run_id": run.run_id, "checkpoint_id": done.checkpoint.checkpoint_id, "recoverable": True}
+    assert report["own_runs"] == [own]
     text = (tmp_path / "out" / "drills.md").read_text()
     assert {code for code in RUNBOOK if f"| {code} |" not in text} == set()
 
