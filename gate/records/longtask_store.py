@@ -79,14 +79,24 @@ class LongTaskStore:
         return tuple(rows)
 
     def retire_task_events(self, tenant_id: str, run_id: str, *, older_than_ms: int) -> int:
-        """Erases the content of events that are that old and that no committed artifact stands on; how many.
+        """Erases the content of events that are that old and that nothing which is kept was made of; how many.
 
-        What a checkpoint needs to be verified or made again stays, and so does everything after the newest one.
+        Kept is the newest committed pair, every pair as young as that, whatever artifact is held, and everything after
+        the newest checkpoint: those can be verified and made again. An older pair can then no longer be resumed from,
+        and nothing is made of the whole log again; the run's chain says so and still verifies.
         """
         tenant_id, run_id = checks.name("tenant_id", tenant_id), checks.name("run_id", run_id)
         checks.whole("older_than_ms", older_than_ms)
         return self._database.writing(
             lambda tx: longtask_erasure.retire(tx, tenant_id, run_id, older_than_ms=older_than_ms)
+        )
+
+    def retirable_task_events(self, tenant_id: str, run_id: str, *, older_than_ms: int) -> int:
+        """How many events `retire_task_events` would erase now. Raises `ConflictError` `run_unknown`."""
+        tenant_id, run_id = checks.name("tenant_id", tenant_id), checks.name("run_id", run_id)
+        checks.whole("older_than_ms", older_than_ms)
+        return self._database.reading(
+            lambda tx: longtask_erasure.retirable(tx, tenant_id, run_id, older_than_ms=older_than_ms)
         )
 
     def last_task_event(self, tenant_id: str, run_id: str) -> TaskEvent | None:
@@ -271,6 +281,11 @@ class LongTaskStore:
         tenant_id, artifact_id = checks.name("tenant_id", tenant_id), checks.name("artifact_id", artifact_id)
         reason = checks.name("reason", reason)
         return self._database.writing(lambda tx: longtask_erasure.hold(tx, tenant_id, artifact_id, reason=reason))
+
+    def release_artifact(self, tenant_id: str, artifact_id: str) -> TaskArtifact:
+        """Ends the hold on an artifact. Raises `ConflictError` `artifact_unknown` for one that is not held."""
+        tenant_id, artifact_id = checks.name("tenant_id", tenant_id), checks.name("artifact_id", artifact_id)
+        return self._database.writing(lambda tx: longtask_erasure.release(tx, tenant_id, artifact_id))
 
     def orphans(self, tenant_id: str, *, grace_ms: int = 0) -> tuple[TaskArtifact, ...]:
         """Artifacts older than `grace_ms` that no checkpoint, child or open boundary needs and nobody holds."""
