@@ -19,7 +19,7 @@ from gate.lab.longtask.stage import Stage
 from gate.longtask.log import TaskLog
 from gate.longtask.runbook import RUNBOOK
 from gate.longtask.signals import collect
-from gate.pdp import EmbeddedDecisionPoint
+from gate.pdp import DecisionPoint
 from gate.records import LedgerEntry
 
 
@@ -178,13 +178,14 @@ def test_orphan_within_its_grace_or_held_is_not_cleaned(task: Stage) -> None:
 
 
 def test_drill_command_plays_on_a_copy_and_changes_nothing_of_the_store(
-    task_point: EmbeddedDecisionPoint, task_url: str, tmp_path: Path
+    task_point: DecisionPoint, task_url: str, tmp_path: Path
 ) -> None:
     tenant = f"tenant-{secrets.token_hex(4)}"
     with stage.opened(task_point, task_url, tenant=tenant) as task:
         done, run = committed(task)
         before = task.store.events(tenant, run.run_id)
-        where = ["--store", task_url, "--tenant", tenant]
+        engine = "opa" if task_url.startswith("postgresql") else "embedded"
+        where = ["--store", task_url, "--tenant", tenant, "--engine", engine]
         found = CliRunner().invoke(
             cli, ["drill", *where, "--report", str(tmp_path / "out"), "--output", "json"], catch_exceptions=False
         )

@@ -15,13 +15,13 @@ from gate.lab.longtask import stage
 from gate.longtask.events import EventRecord
 from gate.longtask.log import TaskLog
 from gate.longtask.vocabulary import EventType
-from gate.pdp import EmbeddedDecisionPoint
+from gate.pdp import DecisionPoint
 
 POINTS = int(os.environ.get("GATE_TEST_KILL_POINTS", "2"))
 """How often it is killed on each database; 200 before a release."""
 
 
-def _goes_on(point: EmbeddedDecisionPoint, url: str, run: Run, sequence: int, told: Connection) -> None:
+def _goes_on(point: DecisionPoint, url: str, run: Run, sequence: int, told: Connection) -> None:
     """Appends, compacts and rehydrates until it is killed; tells each step, and each cursor that was committed."""
     with stage.opened(point, url) as task:
         here = run
@@ -42,9 +42,7 @@ def _goes_on(point: EmbeddedDecisionPoint, url: str, run: Run, sequence: int, to
             here, sequence = back.run, sequence + 1
 
 
-def test_kill_at_random_points_of_the_commit_loses_nothing_committed(
-    task_point: EmbeddedDecisionPoint, task_url: str
-) -> None:
+def test_kill_at_random_points_of_the_commit_loses_nothing_committed(task_point: DecisionPoint, task_url: str) -> None:
     url, dice = task_url, random.Random(20260401)
     fork = multiprocessing.get_context("fork")
     with stage.opened(task_point, url) as task:

@@ -9,16 +9,16 @@ import base64
 import os
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from gate import opa
 from gate.compiler import Compiled, assemble
 from gate.enforcement import Gate
 from gate.evidence import Identity, Run
 from gate.lab.continuity_bundle import AGENT, Reviewer, write_bundle
-from gate.lab.demo import decision_point
 from gate.lab.longtask.trajectory import Trajectory, load, seed
 from gate.longtask.commit import MAIN, Coordinator, Request
 from gate.longtask.events import EventRecord
@@ -26,11 +26,15 @@ from gate.longtask.log import TaskLog
 from gate.longtask.packet import BuildConfig
 from gate.longtask.rehydrate import Material, Rehydrator, Target
 from gate.longtask.resolvers import Resolver
-from gate.pdp import DecisionPoint, EmbeddedDecisionPoint
+from gate.pdp import DecisionPoint, EmbeddedDecisionPoint, Sidecar
 from gate.records import GateKey, Store
+from gate.release import build
 
 REPOSITORY, PATH = "price-fixture", "src/pricing.py"
 BUDGET = 100_000
+
+# An experiment waits for its decision on however busy a machine; a gate would not.
+_DEADLINE_MS = 60_000
 
 
 @dataclass(slots=True, kw_only=True)
@@ -117,8 +121,18 @@ def exercise_point(folder: Path) -> EmbeddedDecisionPoint:
 @contextmanager
 def point_on(engine: str, folder: Path) -> Iterator[DecisionPoint]:
     """The same on `engine`: embedded, or opa for a sidecar of its own. Raises `ToolchainError` when it is not there."""
-    with decision_point(_exercise(folder), engine, folder) as (point, _):
-        yield point
+    if engine == "embedded":
+        with closing(exercise_point(folder)) as embedded:
+            yield embedded
+        return
+    binary = opa.ensure().path
+    built = build([_exercise(folder)], folder / "dist", binary=binary)
+    where = folder / "run"
+    with (
+        Sidecar.start(tarball=built.path, opa=binary, listen=where / "opa.sock", work_dir=where) as sidecar,
+        closing(sidecar.client(timeout_ms=_DEADLINE_MS)) as client,
+    ):
+        yield client
 
 
 def _exercise(folder: Path) -> Compiled:
