@@ -25,6 +25,7 @@ from gate.longtask.commit import Committed
 from gate.longtask.rehydrate import Rehydrated
 from gate.longtask.runbook import FORBIDDEN, RUNBOOK, entry
 from gate.longtask.signals import collect
+from gate.longtask.surfaces import SURFACES
 from gate.records import Store
 
 
@@ -93,6 +94,12 @@ class Report:
         lines += ["", "## Runbook by reason code", "", "| code | call | do |", "|---|---|---|"]
         lines += [f"| {code} | {one.owner} | {one.action} |" for code, one in sorted(RUNBOOK.items())]
         lines += ["", "Never:", *(f"- {rule}" for rule in FORBIDDEN)]
+        lines += ["", "## State surfaces", "", "| surface | holds | written by | verified by | when it fails |"]
+        lines += ["|---|---|---|---|---|"]
+        lines += [
+            f"| {one.name} | {one.holds} | {one.written_by} | {one.verified_by} | {one.when_invalid} |"
+            for one in SURFACES
+        ]
         return "\n".join(lines) + "\n"
 
     def write(self, folder: Path) -> tuple[Path, ...]:
