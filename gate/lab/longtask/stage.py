@@ -33,8 +33,9 @@ from gate.release import build
 REPOSITORY, PATH = "price-fixture", "src/pricing.py"
 BUDGET = 100_000
 
-# An experiment waits for its decision on however busy a machine; a gate would not.
+# An experiment waits, for its engine and for each decision, on however busy a machine; a gate would not.
 _DEADLINE_MS = 60_000
+_START_S = 120.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -129,7 +130,9 @@ def point_on(engine: str, folder: Path) -> Iterator[DecisionPoint]:
     built = build([_exercise(folder)], folder / "dist", binary=binary)
     where = folder / "run"
     with (
-        Sidecar.start(tarball=built.path, opa=binary, listen=where / "opa.sock", work_dir=where) as sidecar,
+        Sidecar.start(
+            tarball=built.path, opa=binary, listen=where / "opa.sock", work_dir=where, startup_timeout_s=_START_S
+        ) as sidecar,
         closing(sidecar.client(timeout_ms=_DEADLINE_MS)) as client,
     ):
         yield client
