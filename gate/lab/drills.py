@@ -21,6 +21,7 @@ from gate.errors import InputError
 from gate.evidence import Run
 from gate.lab.longtask import stage
 from gate.lab.longtask.stage import Stage
+from gate.longtask.checklists import LISTS
 from gate.longtask.commit import Committed
 from gate.longtask.rehydrate import Rehydrated
 from gate.longtask.runbook import FORBIDDEN, RUNBOOK, entry
@@ -100,6 +101,9 @@ class Report:
             f"| {one.name} | {one.holds} | {one.written_by} | {one.verified_by} | {one.when_invalid} |"
             for one in SURFACES
         ]
+        for title, checks in LISTS:
+            lines += ["", f"## {title}", "", "| what holds | what is told otherwise |", "|---|---|"]
+            lines += [f"| {check.statement} | {', '.join(check.codes)} |" for check in checks]
         return "\n".join(lines) + "\n"
 
     def write(self, folder: Path) -> tuple[Path, ...]:
