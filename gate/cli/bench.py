@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gate.cli.options import option, output_option
+from gate.lab import bench_longtask
 from gate.lab.bench import BUDGETS, Growth, Timing, measure_calls, measure_growth
 
 
@@ -31,24 +32,63 @@ from gate.lab.bench import BUDGETS, Growth, Timing, measure_calls, measure_growt
     envvar="GATE_BENCH_SIZES",
     help="Synthetic bundles, each capabilities:bound controls:unbound controls; ratios are over the first.",
 )
+@option(
+    "--events",
+    default="1000,100000",
+    show_default=True,
+    envvar="GATE_BENCH_EVENTS",
+    help="Lengths of a long task's log, shortest first; 1000,1000000 takes half an hour, and an empty one none.",
+)
 @output_option()
-def bench(bundle: Path, rounds: int, sizes: str, output: str) -> None:
+def bench(bundle: Path, rounds: int, sizes: str, events: str, output: str) -> None:
     """Measure the client and the full check beside a raw OPA round trip, in one run."""
     try:
         bundles = [_counts(part) for part in sizes.split(",")]
     except ValueError as exc:
         raise click.BadParameter("give three whole numbers a bundle, as in 10:0:0", param_hint="--sizes") from exc
+    lengths = _lengths(events)
     timings = list(measure_calls(bundle, rounds=rounds))
     growth = list(measure_growth(bundles, rounds=rounds))
+    logs = list(bench_longtask.growth(lengths, engine="opa")) if lengths else []
     if output == "json":
         document = {
             "timings": [dataclasses.asdict(t) for t in timings],
             "growth": [dataclasses.asdict(g) for g in growth],
-            "budgets": dict(BUDGETS),
+            "logs": [dataclasses.asdict(one) for one in logs],
+            "budgets": {**BUDGETS, **bench_longtask.BUDGETS},
         }
         click.echo(json.dumps(document))
         return
     _render(timings, growth)
+    if logs:
+        _render_logs(logs)
+
+
+def _lengths(text: str) -> tuple[int, ...]:
+    try:
+        lengths = tuple(int(part) for part in text.split(",") if part)
+    except ValueError:
+        lengths = (0,)
+    if any(length < 1 for length in lengths) or list(lengths) != sorted(set(lengths)):
+        raise click.BadParameter("give growing whole numbers, as in 1000,100000", param_hint="--events")
+    return lengths
+
+
+def _render_logs(logs: list[bench_longtask.LogGrowth]) -> None:
+    table = Table(title="long-task log by its length: wall ms (cpu ms of this process)", title_justify="left")
+    few, many = bench_longtask.FEW, bench_longtask.MANY
+    columns = ("append", "fill, per event", f"boundary / {few}", f"boundary / {many}", "resume")
+    for name in ("events", *columns, "peak MiB"):
+        table.add_column(name, justify="right")
+    for one in logs:
+        costs = (one.append, one.fill, one.boundary, one.long_boundary, one.resume)
+        cells = (f"{cost.wall_ms:.2f} ({cost.cpu_ms:.2f})" for cost in costs)
+        table.add_row(f"{one.events:,}", *cells, f"{one.memory_mib:.0f}")
+    Console(width=None if Console().is_terminal else 140).print(table)
+    found = bench_longtask.ratios(logs)
+    click.echo(
+        "; ".join(f"{name} {found[name]:.2f}, budget {budget:g}" for name, budget in bench_longtask.BUDGETS.items())
+    )
 
 
 def _counts(text: str) -> tuple[int, int, int]:

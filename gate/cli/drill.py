@@ -16,21 +16,29 @@ _BUSY_MS = 5000
 
 
 @click.command()
-@option("--store", "url", metavar="URL", envvar="GATE_STORE", help="SQLite records to copy. Default: an empty store.")
+@option("--store", "url", metavar="URL", envvar="GATE_STORE", help="Records to copy from. Default: an empty store.")
 @option("--tenant", default="tenant-drill", show_default=True, envvar="GATE_TENANT", help="In whose name.")
 @option("--report", "folder", type=PATH, envvar="GATE_REPORT", help="Folder for drills.json and drills.md.")
+@option(
+    "--engine",
+    type=click.Choice(["embedded", "opa"]),
+    default="embedded",
+    show_default=True,
+    envvar="GATE_ENGINE",
+    help="What decides: inside this process, or an OPA of the drill's own.",
+)
 @output_option("markdown")
-def drill(url: str | None, tenant: str, folder: Path | None, output: str) -> None:
+def drill(url: str | None, tenant: str, folder: Path | None, engine: str, output: str) -> None:
     """Crash before the checkpoint, lose an artifact, change the workspace, upgrade the schema: see what is refused.
 
-    Everything happens in a copy of --store. Exits 3 when a drill came out otherwise than it must. A PostgreSQL store is
-    not copied: restore a `pg_dump` where nobody works, or drill on an empty store.
+    What --tenant has in --store, SQLite or PostgreSQL, is copied into a throw-away file, and everything happens there.
+    Exits 3 when a drill came out otherwise than it must.
     """
     if url is None:
-        report = drills.run(None, tenant=tenant)
+        report = drills.run(None, tenant=tenant, engine=engine)
     else:
-        with opened_store(StoreOptions(url=url, tenant=tenant, busy_timeout_ms=_BUSY_MS)) as store:
-            report = drills.run(store, tenant=tenant)
+        with opened_store(StoreOptions(url=url, tenant=tenant, busy_timeout_ms=_BUSY_MS), migrate=False) as store:
+            report = drills.run(store, tenant=tenant, engine=engine)
     if folder is not None:
         for path in report.write(folder):
             click.echo(f"wrote {path}", err=True)

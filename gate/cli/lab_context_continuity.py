@@ -13,6 +13,7 @@ from gate.cli.options import PATH, option, output_option
 from gate.errors import EXIT_DENIED, InputError, ToolchainError
 from gate.lab.longtask import figure
 from gate.lab.longtask.beside import measure
+from gate.lab.longtask.decided import FILE, decided
 from gate.lab.longtask.run import run
 from gate.lab.longtask.trajectory import load
 from gate.longtask.compactor import DEADLINE_MS, CommandCompactor
@@ -26,6 +27,12 @@ from gate.longtask.compactor import DEADLINE_MS, CommandCompactor
 @option(
     "--compactor-deadline-ms", type=click.IntRange(min=1), default=DEADLINE_MS, show_default=True, help="For each run."
 )
+@option(
+    "--engine",
+    type=click.Choice(["embedded", "opa"]),
+    envvar="GATE_ENGINE",
+    help="Commit and resume the hand-overs through the gate too: decided in this process, or by an OPA of its own.",
+)
 @output_option()
 @click.pass_context
 def context_continuity(
@@ -35,6 +42,7 @@ def context_continuity(
     drawn: bool,
     compactor: str | None,
     compactor_deadline_ms: int,
+    engine: str | None,
     output: str,
 ) -> None:
     """Measure what five ways of bounding a context keep of a long task, and write the report, byte for byte the same.
@@ -44,7 +52,11 @@ def context_continuity(
     trajectory = load(events)
     own = None if compactor is None else _command(compactor, compactor_deadline_ms)
     report, supplement = run(trajectory), measure(trajectory, own)
-    paths = [*report.write(folder), *supplement.write(folder)]
+    paths, unmet = [*report.write(folder), *supplement.write(folder)], list(supplement.unmet)
+    if engine is not None:
+        through_gate = decided(trajectory, engine)
+        paths += through_gate.write(folder, FILE)
+        unmet += through_gate.unmet
     if drawn:
         try:
             paths += figure.draw(report, folder)
@@ -55,17 +67,17 @@ def context_continuity(
             "trajectory": "published" if trajectory.published else "other",
             "cases": len(report.cases),
             "run_status": report.run_status,
-            "unmet_expectations": list(supplement.unmet),
+            "unmet_expectations": unmet,
             "files": [{"path": str(path), "sha256": _sha256(path)} for path in paths],
         }
         click.echo(json.dumps(document))
     else:
         for path in paths:
             click.echo(str(path))
-    for statement in supplement.unmet:
+    for statement in unmet:
         click.echo(f"not borne out: {statement}", err=True)
-    if report.run_status != "passed" or supplement.unmet:
-        click.echo(f"run status: {report.run_status}; unmet expectations: {len(supplement.unmet)}", err=True)
+    if report.run_status != "passed" or unmet:
+        click.echo(f"run status: {report.run_status}; unmet expectations: {len(unmet)}", err=True)
         ctx.exit(EXIT_DENIED)
 
 

@@ -98,8 +98,11 @@ def read_token(path: Path) -> str:
 
 
 @contextmanager
-def opened_store(records: StoreOptions) -> Iterator[Store]:
-    """The store, which must exist. Raises `StoreError`, and `InputError` with code `store_in_memory`."""
+def opened_store(records: StoreOptions, *, migrate: bool = True) -> Iterator[Store]:
+    """The store, which must exist; its schema is brought up unless `migrate` is False.
+
+    Raises `StoreError`, and `InputError` with code `store_in_memory`.
+    """
     location = locate(records.url)
     if location.path is None:
         raise InputError(
@@ -108,7 +111,7 @@ def opened_store(records: StoreOptions) -> Iterator[Store]:
     # Opening would make a store out of nothing, or out of an empty file.
     if location.url is None and (not os.path.isfile(location.path) or not os.path.getsize(location.path)):
         raise StoreError("there is no store at this address", hint="name the file the gate writes to with --store")
-    with Store.open(records.url, busy_timeout_ms=records.busy_timeout_ms) as store:
+    with Store.open(records.url, busy_timeout_ms=records.busy_timeout_ms, migrate=migrate) as store:
         yield store
 
 

@@ -1,6 +1,6 @@
 """`gate store`: bring the records' schema up, prove that nobody changed them, sign their heads, copy them.
 
-Changes no record. Copying and restoring are described with `gate store backup --help`.
+Changes no record but of what long tasks no longer need. Copying and restoring: see `gate store backup --help`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import click
 from gate import canonical
 from gate.cli.options import PATH, option, output_option
 from gate.cli.rendering import cell, emit_json, emit_table
+from gate.cli.store_tasks import hold, retire_events
 from gate.documents import visible
 from gate.errors import EXIT_UNDECIDED, InputError, StoreError
 from gate.records import ChainState, GateKey, PublicKey, SignedHead, Store, read_key_file
@@ -180,6 +181,10 @@ def orphans(url: str, tenant: str, grace_hours: int, clean: bool, output: str) -
         emit_json({"cleaned": clean, "orphans": rows})
     else:
         emit_table(("artifact", "run", "digest"), [(cell(o.artifact_id), cell(o.run_id), o.digest) for o in found])
+
+
+store.add_command(hold)
+store.add_command(retire_events)
 
 
 @contextmanager

@@ -21,6 +21,8 @@ REQUESTED = ("compact", "reset", "handoff", "fork")
 ADDED_STATES = ("obligation_open", "sandbox_not_saved", "budget_exhausted")
 """States that forbid a boundary only where a bundle says so."""
 
+_STEPS = "max_steps_after_failed_compaction"
+
 _AT_RESUMPTION = ("compare", "max_age_seconds")
 """Fields that say something of a resumption only."""
 
@@ -50,7 +52,15 @@ def _boundaries_are_permitted(bundle: Bundle) -> Iterator[Problem]:
             message="`continuity` has no effect, because policy.yaml permits no boundary",
             hint=f"allow compact, reset, handoff, fork or recover at {place}",
         )
-    elif "rehydrate" not in permitted:
+        return
+    if _STEPS in stated and not permitted >= {"compact", "model_call"}:
+        yield _idle(
+            bundle,
+            _STEPS,
+            message=f"`{_STEPS}` has no effect, because policy.yaml does not allow `compact` and `model_call`",
+            hint=f"allow both at {place}: a compaction that fails, and the steps that are counted after it",
+        )
+    if "rehydrate" not in permitted:
         for name in (n for n in stated if n in _AT_RESUMPTION):
             yield _idle(
                 bundle,

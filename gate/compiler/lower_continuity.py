@@ -40,6 +40,10 @@ def _constants(bundle: Bundle, added: ContinuityPolicy) -> Iterator[Constant]:
         "forbidden_states": ("forbidden_states", {name: name in added.forbidden_states for name in ADDED_STATES}),
         "required_constraints": ("required_constraints", list(added.required_constraints)),
     }
+    if added.max_steps_after_failed_compaction is not None:
+        # Where it is left out the policies have a number of their own.
+        field = "max_steps_after_failed_compaction"
+        values[field] = (field, added.max_steps_after_failed_compaction)
     for key, (field, value) in values.items():
         given = field in stated
         yield Constant(

@@ -24,6 +24,8 @@ class ContinuityPolicy:
     """Greatest age of an envelope at its resumption; None for any."""
     max_boundaries: int | None = None
     """Greatest number of boundaries of one run; None for any."""
+    max_steps_after_failed_compaction: int | None = None
+    """How many steps a long task may begin after a compaction failed, until one succeeds; None for eight."""
     forbidden_states: tuple[str, ...] = ()
     """States besides the seven that always forbid a boundary."""
     required_constraints: tuple[str, ...] = ()

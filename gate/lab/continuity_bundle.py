@@ -40,12 +40,15 @@ policy:
     fork: allow
     recover: allow
     rehydrate: allow
+    memory_write: allow
     approval_transition: allow
     effect_transition: allow
   capabilities:
     create_ticket:
       decision: approval_required
       approver: manager
+  memory_write:
+    allow_kinds: [validated_fact]
   execution:
     allow_network_access: [none]
 """,

@@ -1,7 +1,8 @@
 """The four recovery drills, played on a copy of a store: what is refused, by which code, and what is gone back to.
 
-Nothing of the user's own store is changed: it is copied first, and the drills' runs exist in the copy only. Each drill
-checks reason code, order of the trace and the recovery point, not only that something started again.
+Nothing of the user's own store is changed: what the tenant has there is read in one snapshot and written into a SQLite
+file of the drill's own, and the drills' runs exist in that file only. Each drill checks reason code, order of the trace
+and the recovery point, not only that something started again.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ from gate.errors import InputError
 from gate.evidence import Run
 from gate.lab.longtask import stage
 from gate.lab.longtask.stage import Stage
+from gate.longtask.checklists import LISTS
 from gate.longtask.commit import Committed
 from gate.longtask.rehydrate import Rehydrated
 from gate.longtask.runbook import FORBIDDEN, RUNBOOK, entry
 from gate.longtask.signals import collect
+from gate.longtask.surfaces import SURFACES
 from gate.records import Store
 
 
@@ -92,6 +95,15 @@ class Report:
         lines += ["", "## Runbook by reason code", "", "| code | call | do |", "|---|---|---|"]
         lines += [f"| {code} | {one.owner} | {one.action} |" for code, one in sorted(RUNBOOK.items())]
         lines += ["", "Never:", *(f"- {rule}" for rule in FORBIDDEN)]
+        lines += ["", "## State surfaces", "", "| surface | holds | written by | verified by | when it fails |"]
+        lines += ["|---|---|---|---|---|"]
+        lines += [
+            f"| {one.name} | {one.holds} | {one.written_by} | {one.verified_by} | {one.when_invalid} |"
+            for one in SURFACES
+        ]
+        for title, checks in LISTS:
+            lines += ["", f"## {title}", "", "| what holds | what is told otherwise |", "|---|---|"]
+            lines += [f"| {check.statement} | {', '.join(check.codes)} |" for check in checks]
         return "\n".join(lines) + "\n"
 
     def write(self, folder: Path) -> tuple[Path, ...]:
@@ -103,15 +115,22 @@ class Report:
         return tuple(folder / name for name in texts)
 
 
-def run(source: Store | None, *, tenant: str) -> Report:
-    """Plays all four on a copy of `source`, or on an empty store. Raises `StoreError` `backup_unsupported`."""
+def run(source: Store | None, *, tenant: str, engine: str = "embedded") -> Report:
+    """Plays all four on a copy of what `tenant` has in `source`, or on an empty store.
+
+    `engine`: embedded, or opa for a sidecar of its own. Raises `StoreError` for a store that cannot be copied,
+    `ToolchainError` for an engine that is not there.
+    """
     with tempfile.TemporaryDirectory(prefix="gate-drill-") as name:
         root = Path(name)
         path = root / "copy.sqlite"
         if source is not None:
-            source.backup(path)
-        point = stage.exercise_point(root)
-        with stage.opened(point, f"sqlite:///{path}", tenant=tenant) as play:
+            with Store.open(f"sqlite:///{path}") as copy:
+                source.copy_tenant(tenant, copy)
+        with (
+            stage.point_on(engine, root) as point,
+            stage.opened(point, f"sqlite:///{path}", tenant=tenant) as play,
+        ):
             own = tuple(_own(play, run_id) for run_id in play.store.task_runs(tenant))
             drills = tuple(one(play, path) for one in _DRILLS)
             return Report(drills=drills, own_runs=own, signals=collect(play.store, tenant).as_dict())

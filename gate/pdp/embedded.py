@@ -36,6 +36,7 @@ class EmbeddedDecisionPoint:
         self._modules = dict(modules)
         self._revision = revision
         self._closed = False
+        self._facts: dict[str, Facts] = {}
         self._start()
 
     def decide(self, document: Mapping[str, Any]) -> Reply:
@@ -45,9 +46,15 @@ class EmbeddedDecisionPoint:
         return check_reply(reply, request_id=request_id, expected_revisions=frozenset({self._revision}))
 
     def facts(self, agent_id: str) -> Facts:
-        """The facts of the bundle that governs `agent_id`."""
+        """The facts of the bundle that governs `agent_id`, kept; not to be changed."""
+        self._check_open()
+        if agent_id in self._facts:
+            return self._facts[agent_id]
         reply = self._query(FACTS_RULE, facts_document(agent_id))
-        return check_facts(reply, expected_revisions=frozenset({self._revision}))
+        facts = check_facts(reply, expected_revisions=frozenset({self._revision}))
+        if facts.bundle is not None:  # agents that nobody governs are without number
+            self._facts[agent_id] = facts
+        return facts
 
     def revision(self) -> str:
         """The revision given to the constructor."""

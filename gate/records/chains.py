@@ -74,6 +74,22 @@ def inspect(tx: Connection, tenant_id: str, run_id: str) -> ChainState:
     return ChainState(tenant_id=tenant_id, run_id=run_id, events=count, broken_at=broken_at, differs=differs)
 
 
+def holds(tx: Connection, tenant_id: str, run_id: str) -> bool:
+    """Whether the chain holds from the first event to the recorded head; False without a run.
+
+    Walks from the last mark that vouches for everything before it, else the whole chain, as `lineage` does.
+    """
+    head = runs.head(tx, tenant_id, run_id)
+    if head is None:
+        return False
+    vouched = marks.vouched(tx, tenant_id, run_id, first_seq=1, last_seq=head["head_seq"])
+    start, found = vouched or (1, marks.GENESIS)
+    seq = start - 1
+    for held in marks.walk(tx, tenant_id, run_id, first_seq=start, prev_hash=found):
+        seq, found = held
+    return (seq, found) == (head["head_seq"], head["head_hash"])
+
+
 def lineage(
     tx: Connection, tenant_id: str, run_id: str, *, first_seq: int, last_seq: int, head_hash: str
 ) -> tuple[bool, tuple[dict[str, object], ...]]:

@@ -265,6 +265,12 @@ ALTERATIONS = (
         PRIMARY KEY (tenant_id, run_id, seq))""",
 )
 
+# Whoever reads what a run did skips the links of its long-task log, of which there may be a million.
+TOLD = (
+    """CREATE INDEX events_told ON events (tenant_id, run_id, seq, event_type)
+        WHERE event_type <> 'task_event'""",
+)
+
 # The gate only ever appends; whoever does anything else with an event leaves a note here, and the run is walked again.
 NOTED_BY = {
     "sqlite": (

@@ -154,8 +154,26 @@ def taint(tx: Connection, tenant_id: str, artifact_id: str, *, reason: str) -> T
 
 
 def hold(tx: Connection, tenant_id: str, artifact_id: str, *, reason: str) -> TaskArtifact:
-    """Moves a stored artifact to `held`."""
-    return _moved(tx, tenant_id, artifact_id, ArtifactStatus.HELD, reason)
+    """Moves a stored artifact to `held`, and says so in the chain of its run."""
+    run = _run_of(tx, tenant_id, artifact_id)
+    held = _moved(tx, tenant_id, artifact_id, ArtifactStatus.HELD, reason)
+    run.append("artifact_held", {"artifact_id": artifact_id, "reason": reason[:256]})
+    return held
+
+
+def release(tx: Connection, tenant_id: str, artifact_id: str) -> TaskArtifact:
+    """Moves a held artifact back to `stored`, and says so in the chain of its run."""
+    run = _run_of(tx, tenant_id, artifact_id)
+    released = _moved(tx, tenant_id, artifact_id, ArtifactStatus.STORED, "", since=ArtifactStatus.HELD)
+    run.append("artifact_released", {"artifact_id": artifact_id})
+    return released
+
+
+def _run_of(tx: Connection, tenant_id: str, artifact_id: str) -> runs.LockedRun:
+    found = longtask_rows.artifact(tx, tenant_id, artifact_id)
+    if found is None:
+        raise _unknown(artifact_id)
+    return runs.locked(tx, tenant_id, found.run_id)
 
 
 def orphans(tx: Connection, tenant_id: str, *, grace_ms: int) -> tuple[TaskArtifact, ...]:
@@ -212,37 +230,74 @@ def clean(tx: Connection, tenant_id: str, *, grace_ms: int) -> tuple[TaskArtifac
 def retire(tx: Connection, tenant_id: str, run_id: str, *, older_than_ms: int) -> int:
     """See `LongTaskStore.retire_task_events`."""
     run = runs.locked(tx, tenant_id, run_id)
-    here = (TASK_EVENTS.c.tenant_id == tenant_id, TASK_EVENTS.c.run_id == run_id)
-    needed = exists().where(
-        TASK_CHECKPOINTS.c.tenant_id == tenant_id,
-        TASK_CHECKPOINTS.c.artifact_id == TASK_ARTIFACTS.c.artifact_id,
-        TASK_ARTIFACTS.c.tenant_id == tenant_id,
-        TASK_ARTIFACTS.c.run_id == run_id,
-        TASK_ARTIFACTS.c.first_sequence <= TASK_EVENTS.c.sequence,
-        TASK_ARTIFACTS.c.last_sequence >= TASK_EVENTS.c.sequence,
-    )
-    newest = select(func.max(TASK_CHECKPOINTS.c.event_cursor)).where(
-        TASK_CHECKPOINTS.c.tenant_id == tenant_id, TASK_CHECKPOINTS.c.run_id == run_id
-    )
-    cursor = int(tx.execute(newest).scalar_one() or 0)
-    erased = tx.execute(
-        update(TASK_EVENTS)
-        .where(*here, TASK_EVENTS.c.body.is_not(None), TASK_EVENTS.c.sequence <= cursor, ~needed)
-        .where(TASK_EVENTS.c.recorded_at_ms <= now_ms(tx) - older_than_ms)
-        .values(body=None, salt=None)
-    ).rowcount
+    cursor = _newest_cursor(tx, tenant_id, run_id)
+    unneeded = _unneeded(tx, tenant_id, run_id, cursor, older_than_ms)
+    erased = tx.execute(update(TASK_EVENTS).where(*unneeded).values(body=None, salt=None)).rowcount
     if erased:
         run.append("task_events_retired", {"count": erased, "cursor": cursor, "regenerable": False})
     return int(erased)
 
 
+def retirable(tx: Connection, tenant_id: str, run_id: str, *, older_than_ms: int) -> int:
+    """See `LongTaskStore.retirable_task_events`."""
+    if runs.head(tx, tenant_id, run_id) is None:
+        raise checks.conflict("run_unknown", f"there is no run `{run_id}`", "check its id")
+    cursor = _newest_cursor(tx, tenant_id, run_id)
+    query = select(func.count()).where(*_unneeded(tx, tenant_id, run_id, cursor, older_than_ms))
+    return int(tx.execute(query).scalar_one())
+
+
+def _newest_cursor(tx: Connection, tenant_id: str, run_id: str) -> int:
+    query = select(func.max(TASK_CHECKPOINTS.c.event_cursor)).where(*_checkpoints_of(tenant_id, run_id))
+    return int(tx.execute(query).scalar_one() or 0)
+
+
+def _unneeded(tx: Connection, tenant_id: str, run_id: str, cursor: int, older_than_ms: int) -> tuple[Any, ...]:
+    """What holds of an event that has content, is that old, and that nothing which is kept was made of.
+
+    Kept is the newest pair, every pair as young as that, and what somebody holds.
+    """
+    before = now_ms(tx) - older_than_ms
+    newest = select(func.max(TASK_CHECKPOINTS.c.ordinal)).where(*_checkpoints_of(tenant_id, run_id)).scalar_subquery()
+    kept = select(TASK_CHECKPOINTS.c.artifact_id).where(
+        *_checkpoints_of(tenant_id, run_id),
+        or_(TASK_CHECKPOINTS.c.ordinal == newest, TASK_CHECKPOINTS.c.committed_at_ms > before),
+    )
+    needed = exists().where(
+        TASK_ARTIFACTS.c.tenant_id == tenant_id,
+        TASK_ARTIFACTS.c.run_id == run_id,
+        or_(TASK_ARTIFACTS.c.artifact_id.in_(kept), TASK_ARTIFACTS.c.status == ArtifactStatus.HELD.value),
+        TASK_ARTIFACTS.c.first_sequence <= TASK_EVENTS.c.sequence,
+        TASK_ARTIFACTS.c.last_sequence >= TASK_EVENTS.c.sequence,
+    )
+    return (
+        TASK_EVENTS.c.tenant_id == tenant_id,
+        TASK_EVENTS.c.run_id == run_id,
+        TASK_EVENTS.c.body.is_not(None),
+        TASK_EVENTS.c.sequence <= cursor,
+        ~needed,
+        TASK_EVENTS.c.recorded_at_ms <= before,
+    )
+
+
+def _checkpoints_of(tenant_id: str, run_id: str) -> tuple[Any, Any]:
+    return TASK_CHECKPOINTS.c.tenant_id == tenant_id, TASK_CHECKPOINTS.c.run_id == run_id
+
+
 def _moved(
-    tx: Connection, tenant_id: str, artifact_id: str, status: ArtifactStatus, reason: str, **changes: Any
+    tx: Connection,
+    tenant_id: str,
+    artifact_id: str,
+    status: ArtifactStatus,
+    reason: str,
+    *,
+    since: ArtifactStatus = ArtifactStatus.STORED,
+    **changes: Any,
 ) -> TaskArtifact:
     moved = tx.execute(
         update(TASK_ARTIFACTS)
         .where(TASK_ARTIFACTS.c.tenant_id == tenant_id, TASK_ARTIFACTS.c.artifact_id == artifact_id)
-        .where(TASK_ARTIFACTS.c.status == ArtifactStatus.STORED.value)
+        .where(TASK_ARTIFACTS.c.status == since.value)
         .values(status=status.value, status_reason=reason, version=TASK_ARTIFACTS.c.version + 1, **changes)
         .returning(*TASK_ARTIFACTS.c)
     )

@@ -7,7 +7,7 @@ can be erased while the chain still verifies.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -15,7 +15,7 @@ from sqlalchemy import Connection, RowMapping, func, insert, select
 
 from gate import canonical
 from gate.errors import StoreError
-from gate.records import chains, checks, runs
+from gate.records import checks, marks, runs
 from gate.records.clock import now_ms
 from gate.records.longtask_model import (
     ArtifactStatus,
@@ -44,6 +44,7 @@ TASK_EVENT = "task_event"
 """Type of the chain's link that stands for one long-task event."""
 
 _IDS_AT_ONCE = 500
+_EVENT = tuple(TaskEvent.__dataclass_fields__)
 
 
 def require_derivable(tx: Connection, run: LockedRun) -> None:
@@ -98,7 +99,7 @@ def append(tx: Connection, tenant_id: str, run_id: str, events: Iterable[NewTask
         for (event, place, salt, digest), link in zip(salted, links, strict=True)
     ]
     if appended:
-        tx.execute(insert(TASK_EVENTS), [asdict(event) for event in appended])
+        tx.execute(insert(TASK_EVENTS), [{name: getattr(event, name) for name in _EVENT} for event in appended])
     return appended
 
 
@@ -121,7 +122,11 @@ def _refuse_known(tx: Connection, tenant_id: str, run_id: str, event_ids: list[s
 
 def event_digest(body: str, salt: str) -> str:
     """What the chain holds of an event: it says nothing about the body once the salt is gone."""
-    return canonical.digest({"salt": salt, "body": canonical.digest_bytes(body.encode("utf-8"))})
+    hashed = canonical.digest_bytes(body.encode("utf-8"))
+    if salt.isascii() and salt.isalnum():
+        # What the canonical form of those two is, as nothing in them needs an escape: this is done for every event.
+        return canonical.digest_bytes(f'{{"body":"{hashed}","salt":"{salt}"}}'.encode())
+    return canonical.digest({"salt": salt, "body": hashed})
 
 
 def events(tx: Connection, tenant_id: str, run_id: str, *, first: int, last: int) -> list[TaskEvent]:
@@ -144,10 +149,10 @@ def events(tx: Connection, tenant_id: str, run_id: str, *, first: int, last: int
         .order_by(TASK_EVENTS.c.sequence)
     )
     read: list[TaskEvent] = []
-    position = _position_before(tx, tenant_id, run_id, first)
+    position, links = _position_before(tx, tenant_id, run_id, first), marks.Links(tenant_id, run_id)
     for row in tx.execute(query, execution_options={"yield_per": 1000}).mappings():
         position += 1
-        read.append(_checked(row, position))
+        read.append(_checked(row, position, links))
     return read
 
 
@@ -171,12 +176,19 @@ def _position_before(tx: Connection, tenant_id: str, run_id: str, first: int) ->
     return int(tx.execute(query.order_by(TASK_EVENTS.c.sequence.desc()).limit(1)).scalar_one_or_none() or 0)
 
 
-def _checked(row: RowMapping, position: int) -> TaskEvent:
-    event = TaskEvent(**{name: row[name] for name in TaskEvent.__dataclass_fields__})
-    said = {"sequence": event.sequence, "position": position, "digest": event.digest}
-    link = {**row, "tenant_id": event.tenant_id, "run_id": event.run_id, "event_type": row["link_type"]}
-    held = None if row["seq"] is None else chains.payload_of(link)
-    if event.position != position or held != said or row["link_type"] != TASK_EVENT:
+def _checked(row: RowMapping, position: int, links: marks.Links) -> TaskEvent:
+    event = TaskEvent(**{name: row[name] for name in _EVENT})
+    # The one text that `append` gave such an event as its payload: held to it, no payload has to be parsed.
+    said = f'{{"digest":"{event.digest}","position":{position},"sequence":{event.sequence}}}'
+    sound = (
+        event.position == position
+        and type(event.sequence) is int
+        and canonical.is_digest(event.digest)
+        and type(row["at_ms"]) is int
+        and (row["link_type"], row["payload"], row["seq"]) == (TASK_EVENT, said, event.chain_seq)
+        and links.digest(event.chain_seq, row["prev_hash"], TASK_EVENT, said, row["at_ms"]) == row["hash"]
+    )
+    if not sound:
         raise _broken(event.run_id)
     if event.body is None or event.salt is None:
         raise StoreError(
@@ -275,11 +287,16 @@ def checkpoint(tx: Connection, tenant_id: str, run_id: str, checkpoint_id: str) 
     return None if row is None else TaskCheckpoint(**row)
 
 
-def checkpoints(tx: Connection, tenant_id: str, run_id: str) -> tuple[TaskCheckpoint, ...]:
-    """Every committed checkpoint of the run, newest first."""
+def checkpoints(
+    tx: Connection, tenant_id: str, run_id: str, *, envelope_id: str | None = None
+) -> Iterator[TaskCheckpoint]:
+    """The committed checkpoints of the run, or of one boundary of it, newest first, a few at a time."""
     query = select(TASK_CHECKPOINTS).where(*_of(TASK_CHECKPOINTS, tenant_id, run_id))
-    rows = tx.execute(query.order_by(TASK_CHECKPOINTS.c.ordinal.desc())).mappings()
-    return tuple(TaskCheckpoint(**row) for row in rows)
+    if envelope_id is not None:
+        query = query.where(TASK_CHECKPOINTS.c.envelope_id == envelope_id)
+    query = query.order_by(TASK_CHECKPOINTS.c.ordinal.desc())
+    for row in tx.execute(query, execution_options={"yield_per": 4}).mappings():
+        yield TaskCheckpoint(**row)
 
 
 def log_packet(tx: Connection, new: TaskPacket) -> TaskPacket:
@@ -311,8 +328,11 @@ def steps_since_failure(tx: Connection, tenant_id: str, run_id: str) -> int | No
     found = tx.execute(last.order_by(TASK_LEDGER.c.ordinal.desc()).limit(1)).first()
     if found is None or found[0] == "ok":
         return None
-    query = select(func.count()).where(*_of(TASK_EVENTS, tenant_id, run_id), TASK_EVENTS.c.recorded_at_ms >= found[1])
-    return int(tx.execute(query).scalar_one())
+    # From the end of the log back to what was there before the failure: a count would walk the whole log.
+    query = select(TASK_EVENTS.c.position).where(*_of(TASK_EVENTS, tenant_id, run_id))
+    query = query.order_by(TASK_EVENTS.c.sequence.desc()).limit(1)
+    before = tx.execute(query.where(TASK_EVENTS.c.recorded_at_ms < found[1])).scalar_one_or_none()
+    return int(tx.execute(query).scalar_one_or_none() or 0) - int(before or 0)
 
 
 def digest_of(body: str) -> str:

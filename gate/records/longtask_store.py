@@ -79,14 +79,24 @@ class LongTaskStore:
         return tuple(rows)
 
     def retire_task_events(self, tenant_id: str, run_id: str, *, older_than_ms: int) -> int:
-        """Erases the content of events that are that old and that no committed artifact stands on; how many.
+        """Erases the content of events that are that old and that nothing which is kept was made of; how many.
 
-        What a checkpoint needs to be verified or made again stays, and so does everything after the newest one.
+        Kept is the newest committed pair, every pair as young as that, whatever artifact is held, and everything after
+        the newest checkpoint: those can be verified and made again. An older pair can then no longer be resumed from,
+        and nothing is made of the whole log again; the run's chain says so and still verifies.
         """
         tenant_id, run_id = checks.name("tenant_id", tenant_id), checks.name("run_id", run_id)
         checks.whole("older_than_ms", older_than_ms)
         return self._database.writing(
             lambda tx: longtask_erasure.retire(tx, tenant_id, run_id, older_than_ms=older_than_ms)
+        )
+
+    def retirable_task_events(self, tenant_id: str, run_id: str, *, older_than_ms: int) -> int:
+        """How many events `retire_task_events` would erase now. Raises `ConflictError` `run_unknown`."""
+        tenant_id, run_id = checks.name("tenant_id", tenant_id), checks.name("run_id", run_id)
+        checks.whole("older_than_ms", older_than_ms)
+        return self._database.reading(
+            lambda tx: longtask_erasure.retirable(tx, tenant_id, run_id, older_than_ms=older_than_ms)
         )
 
     def last_task_event(self, tenant_id: str, run_id: str) -> TaskEvent | None:
@@ -160,15 +170,10 @@ class LongTaskStore:
         tenant_id, run_id = checks.name("tenant_id", tenant_id), checks.name("run_id", run_id)
 
         def read(tx: Connection) -> CommittedPair | None:
-            committed = [
-                each
-                for each in longtask_rows.checkpoints(tx, tenant_id, run_id)
-                if each.body is not None and longtask_rows.digest_of(each.body) == each.digest
-            ]
-            wanted = [each for each in committed if each.envelope_id == envelope_id] if envelope_id else []
-            if not (wanted or committed):
+            found = _sound(tx, tenant_id, run_id, envelope_id) if envelope_id else None
+            found = found or _sound(tx, tenant_id, run_id, None)
+            if found is None:
                 return None
-            found = (wanted or committed)[0]
             return CommittedPair(
                 checkpoint=found,
                 artifact=longtask_rows.artifact(tx, tenant_id, found.artifact_id),
@@ -193,7 +198,7 @@ class LongTaskStore:
     def task_checkpoints(self, tenant_id: str, run_id: str) -> tuple[TaskCheckpoint, ...]:
         """Every committed checkpoint of the run, newest first, unverified."""
         tenant_id, run_id = checks.name("tenant_id", tenant_id), checks.name("run_id", run_id)
-        return self._database.reading(lambda tx: longtask_rows.checkpoints(tx, tenant_id, run_id))
+        return self._database.reading(lambda tx: tuple(longtask_rows.checkpoints(tx, tenant_id, run_id)))
 
     def note_locators(self, tenant_id: str, artifact_id: str, results: Mapping[str, LocatorResult]) -> None:
         """Records what the resolvers found now, by locator id."""
@@ -277,6 +282,11 @@ class LongTaskStore:
         reason = checks.name("reason", reason)
         return self._database.writing(lambda tx: longtask_erasure.hold(tx, tenant_id, artifact_id, reason=reason))
 
+    def release_artifact(self, tenant_id: str, artifact_id: str) -> TaskArtifact:
+        """Ends the hold on an artifact. Raises `ConflictError` `artifact_unknown` for one that is not held."""
+        tenant_id, artifact_id = checks.name("tenant_id", tenant_id), checks.name("artifact_id", artifact_id)
+        return self._database.writing(lambda tx: longtask_erasure.release(tx, tenant_id, artifact_id))
+
     def orphans(self, tenant_id: str, *, grace_ms: int = 0) -> tuple[TaskArtifact, ...]:
         """Artifacts older than `grace_ms` that no checkpoint, child or open boundary needs and nobody holds."""
         tenant_id = checks.name("tenant_id", tenant_id)
@@ -288,3 +298,11 @@ class LongTaskStore:
         tenant_id = checks.name("tenant_id", tenant_id)
         checks.whole("grace_ms", grace_ms)
         return self._database.writing(lambda tx: longtask_erasure.clean(tx, tenant_id, grace_ms=grace_ms))
+
+
+def _sound(tx: Connection, tenant_id: str, run_id: str, envelope_id: str | None) -> TaskCheckpoint | None:
+    """The newest checkpoint whose row is what was hashed, of one boundary or of the run."""
+    for each in longtask_rows.checkpoints(tx, tenant_id, run_id, envelope_id=envelope_id):
+        if each.body is not None and longtask_rows.digest_of(each.body) == each.digest:
+            return each
+    return None

@@ -32,6 +32,27 @@ _WALKED = select(
 ).order_by(EVENTS.c.seq)
 
 
+class Links:
+    """Hashes of the events of one run: each of the canonical JSON of the event with its payload as it is stored.
+
+    Written down as text, because this is on the way of every append and every resume: what all events of the run have
+    in common once, and no other payload text than the canonical one gives the same hash.
+    """
+
+    def __init__(self, tenant_id: str, run_id: str) -> None:
+        self._tail = f',"run_id":{_text(run_id)},"seq":'
+        self._end = f',"tenant_id":{_text(tenant_id)}}}'
+        self._types: dict[str, str] = {}
+
+    def digest(self, seq: int, prev_hash: str, event_type: str, payload: str, at_ms: int) -> str:
+        """The hash of the event with these fields; `payload` is its JSON text."""
+        kind = self._types.get(event_type)
+        if kind is None:
+            kind = self._types[event_type] = f',"event_type":{_text(event_type)},"payload":'
+        text = f'{{"at_ms":{at_ms}{kind}{payload},"prev_hash":"{prev_hash}"{self._tail}{seq}{self._end}'
+        return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
 def walk(
     tx: Connection, tenant_id: str, run_id: str, *, first_seq: int, prev_hash: str, last_seq: int | None = None
 ) -> Iterator[tuple[int, str]]:
@@ -42,14 +63,11 @@ def walk(
     query = _WALKED.where(EVENTS.c.tenant_id == tenant_id, EVENTS.c.run_id == run_id, EVENTS.c.seq >= first_seq)
     if last_seq is not None:
         query = query.where(EVENTS.c.seq <= last_seq)
-    # What every event of the run has in common is written down once; this is on the way of every resume.
-    tail = f',"run_id":{_text(run_id)},"seq":'
-    end = f',"tenant_id":{_text(tenant_id)}}}'
-    types: dict[Any, str] = {}
+    links = Links(tenant_id, run_id)
     expected = first_seq
     for found in tx.execute(query, execution_options={"yield_per": _PAGE}):
         row: tuple[Any, ...] = tuple(found)
-        if row[0] != expected or row[1] != prev_hash or not _holds(row, tail, end, types):
+        if row[0] != expected or row[1] != prev_hash or not _holds(row, links):
             return
         prev_hash = row[2]
         yield expected, prev_hash
@@ -118,19 +136,12 @@ def _said(row: tuple[Any, ...]) -> dict[str, Any] | None:
     return found if type(found) is dict else None
 
 
-def _holds(row: tuple[Any, ...], tail: str, end: str, types: dict[Any, str]) -> bool:
-    """Whether the hash of the row is that of the canonical JSON of what it says, as `runs.LockedRun.append` made it.
-
-    The payload is put in as it is stored: no other text at its place gives the same hash.
-    """
+def _holds(row: tuple[Any, ...], links: Links) -> bool:
+    """Whether the hash of the row is that of what it says."""
     seq, prev_hash, digest, event_type, stored, at_ms = row
     if type(at_ms) is not int or type(event_type) is not str or type(stored) is not str:
         return False
-    kind = types.get(event_type)
-    if kind is None:
-        kind = types[event_type] = f',"event_type":{_text(event_type)},"payload":'
-    text = f'{{"at_ms":{at_ms}{kind}{stored},"prev_hash":"{prev_hash}"{tail}{seq}{end}'
-    return bool(f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}" == digest)
+    return bool(links.digest(seq, prev_hash, event_type, stored, at_ms) == digest)
 
 
 def _text(value: str) -> str:

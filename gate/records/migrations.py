@@ -47,6 +47,7 @@ MIGRATIONS: tuple[Migration, ...] = (
         ddl.ALTERATIONS,
         ddl.NOTED_BY,
     ),
+    Migration(10, "what a run did, without the links of its long-task log", ddl.TOLD),
 )
 
 LATEST = MIGRATIONS[-1].version

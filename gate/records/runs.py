@@ -5,7 +5,7 @@ Opens no transaction and decides nothing. Every query names the tenant.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
@@ -49,6 +49,7 @@ class LockedRun:
         self.row = row
         self._tx = tx
         self._seq, self._hash = int(row["head_seq"]), str(row["head_hash"])
+        self._links: marks.Links | None = None
 
     @property
     def head(self) -> tuple[int, str]:
@@ -81,9 +82,9 @@ class LockedRun:
                 # A mark walks what stands before it, so that has to stand there.
                 self._write(pending)
                 pending = [self._mark(at_ms)]
-            # Parsed again, so that what is returned and hashed is what a later reader will see.
+            # Parsed again, so that what is returned is what a later reader will see.
             seen = canonical.parse(text)
-            row = self._link(event_type, text, seen, at_ms)
+            row = self._link(event_type, text, at_ms)
             pending.append(row)
             events.append(Event(**{**row, "payload": seen}))
         self._write(pending)
@@ -92,20 +93,17 @@ class LockedRun:
     def _mark(self, at_ms: int) -> dict[str, Any]:
         place = {"tenant_id": self.row["tenant_id"], "run_id": self.row["run_id"]}
         mark = marks.payload(self._tx, **place, seq=self._seq + 1, prev_hash=self._hash)
-        return self._link(marks.MARK, checks.json_object("payload", mark), mark, at_ms)
+        return self._link(marks.MARK, checks.json_object("payload", mark), at_ms)
 
-    def _link(self, event_type: str, text: str, seen: Mapping[str, Any], at_ms: int) -> dict[str, Any]:
+    def _link(self, event_type: str, text: str, at_ms: int) -> dict[str, Any]:
         """The row of the next link; the chain's end moves on to it."""
-        link: dict[str, Any] = {
-            "tenant_id": self.row["tenant_id"],
-            "run_id": self.row["run_id"],
-            "seq": self._seq + 1,
-            "prev_hash": self._hash,
-            "event_type": event_type,
-            "at_ms": at_ms,
-        }
-        self._seq, self._hash = self._seq + 1, canonical.digest({**link, "payload": seen})
-        return {**link, "hash": self._hash, "payload": text}
+        place = {"tenant_id": self.row["tenant_id"], "run_id": self.row["run_id"]}
+        if self._links is None:
+            self._links = marks.Links(**place)
+        before, self._seq = self._hash, self._seq + 1
+        self._hash = self._links.digest(self._seq, before, event_type, text, at_ms)
+        fields = {"seq": self._seq, "prev_hash": before, "hash": self._hash, "event_type": event_type}
+        return {**place, **fields, "payload": text, "at_ms": at_ms}
 
     def _write(self, rows: list[dict[str, Any]]) -> None:
         if len(rows) == 1:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gate.errors import InputError
-from gate.records import backup, checks, dialect, migrations
+from gate.records import backup, checks, dialect, migrations, scratch
 from gate.records.approval_store import ApprovalStore
 from gate.records.clock import now_ms
 from gate.records.continuity_store import ContinuityStore
@@ -92,3 +92,10 @@ class Store(RunStore, ApprovalStore, EffectStore, ContinuityStore, PlanStore, Se
         Raises `InputError`: `backup_exists`, `backup_unwritable`; `StoreError` `backup_unsupported` for PostgreSQL.
         """
         backup.write(self._database, path)
+
+    def copy_tenant(self, tenant_id: str, target: Store) -> dict[str, int]:
+        """Copies what a tenant has into `target`, a new SQLite store to play with; how many rows of each table.
+
+        Nothing of this store is changed, and it may be in use. Raises `InputError`, `StoreError`.
+        """
+        return scratch.copy_tenant(self._database, target._database, checks.name("tenant_id", tenant_id))

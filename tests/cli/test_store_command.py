@@ -60,7 +60,9 @@ def _heads(path: Path, tmp_path: Path) -> Path:
 
 
 def test_every_subcommand_has_help() -> None:
-    assert sorted(store_command.commands) == ["backup", "migrate", "orphans", "sign-heads", "verify"]
+    assert sorted(store_command.commands) == [
+        *("backup", "hold", "migrate", "orphans", "retire-events", "sign-heads", "verify")
+    ]
     assert all(command.help for command in store_command.commands.values())
     assert "To restore" in _gate("backup", "--help").stdout
     assert "pg_dump" in _gate("backup", "--help").stdout

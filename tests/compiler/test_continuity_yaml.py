@@ -22,11 +22,12 @@ EVERYTHING: dict[str, Any] = {
     "reconfirm_approval": True,
     "max_age_seconds": 10,
     "max_boundaries": 2,
+    "max_steps_after_failed_compaction": 3,
     "forbidden_states": ["obligation_open", "sandbox_not_saved", "budget_exhausted"],
     "required_constraints": ["constraint-17"],
 }
 ARTIFACTS = "artifacts: [policy.yaml, capabilities.yaml, approvals.yaml, reviewers.yaml"
-OPERATIONS = ("compact", "reset", "recover", "rehydrate", "handoff", "fork")
+OPERATIONS = ("model_call", "compact", "reset", "recover", "rehydrate", "handoff", "fork")
 
 
 def bundle(folder: Path, stated: object, *, operations: tuple[str, ...] = OPERATIONS) -> Path:
@@ -51,6 +52,7 @@ def test_document_is_typed(tmp_path: Path) -> None:
         reconfirm_approval=True,
         max_age_seconds=10,
         max_boundaries=2,
+        max_steps_after_failed_compaction=3,
         forbidden_states=("obligation_open", "sandbox_not_saved", "budget_exhausted"),
         required_constraints=("constraint-17",),
     )
@@ -69,6 +71,7 @@ def test_every_field_becomes_a_constant_with_its_source(tmp_path: Path) -> None:
     assert '# title: "continuity.max_boundaries is left out and adds nothing"\n' in text
     assert 'continuity["max_boundaries"] := null\n' in text
     assert text.count("# METADATA\n") == 6
+    assert "max_steps_after_failed_compaction" not in text
     assert "continuity.yaml#/continuity/compare" in json.loads(compiled.source_map)
 
 
@@ -85,6 +88,8 @@ def test_every_field_becomes_a_constant_with_its_source(tmp_path: Path) -> None:
         ({"max_age_seconds": 1.5}, "schema_type"),
         ({"max_age_seconds": None}, "schema_type"),
         ({"max_boundaries": 0}, "schema_range"),
+        ({"max_steps_after_failed_compaction": 0}, "schema_range"),
+        ({"max_steps_after_failed_compaction": "8"}, "schema_type"),
         ({"forbidden_states": ["weekend"]}, "schema_enum"),
         ({"required_constraints": [""]}, "schema_empty"),
         ({"skip": ["tenant_mismatch"]}, "unknown_key"),
@@ -116,6 +121,12 @@ def test_word_that_is_not_in_the_language_is_refused(tmp_path: Path, stated: obj
             "`compare` has no effect, because policy.yaml does not allow operation `rehydrate`",
         ),
         (
+            {"max_steps_after_failed_compaction": 3},
+            ("recover", "rehydrate"),
+            "`max_steps_after_failed_compaction` has no effect, because policy.yaml does not allow `compact` and "
+            "`model_call`",
+        ),
+        (
             {"forbidden_states": ["approval_pending"]},
             OPERATIONS,
             "`approval_pending` has no effect, because it forbids every boundary already",
@@ -143,6 +154,7 @@ ADDED: dict[str, tuple[str, str, dict[str, Any], Any]] = {
     "max_boundaries": ("cb_compact_allowed", "boundary_limit_reached", {}, 1),
     "forbidden_states": ("cb_compact_allowed", "obligation_open", {}, ["obligation_open"]),
     "required_constraints": ("cb_compact_allowed", "required_constraint_missing", {}, ["another"]),
+    "max_steps_after_failed_compaction": ("model_call_allowed", "compaction_overdue", {"steps": 3}, 3),
 }
 
 
@@ -174,4 +186,6 @@ def _codes(repo: Path, folder: Path, case_id: str, change: dict[str, Any], state
     if "approval_epoch" in change:
         document["state"]["approval"]["epoch"] = change["approval_epoch"]
     document["agent"] |= change.get("agent", {})
+    if "steps" in change:
+        document["state"]["longtask"] = {"phase": "step", "steps_since_failure": change["steps"]}
     return set(point.decide(document).decision.codes)

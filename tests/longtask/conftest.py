@@ -1,5 +1,5 @@
 from __future__ import annotations
 
-from task_support import task, task_point
+from task_support import databases, task, task_point, task_url
 
-__all__ = ["task", "task_point"]
+__all__ = ["databases", "task", "task_point", "task_url"]

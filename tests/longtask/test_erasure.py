@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import secrets
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 from task_support import committed
@@ -16,6 +19,7 @@ from gate.lab.longtask.stage import Stage
 from gate.longtask.log import TaskLog
 from gate.longtask.runbook import RUNBOOK
 from gate.longtask.signals import collect
+from gate.pdp import DecisionPoint
 from gate.records import LedgerEntry
 
 
@@ -114,30 +118,88 @@ def test_events_that_a_checkpoint_stands_on_are_kept(task: Stage) -> None:
     assert task.rehydrator().rehydrate(run, first.envelope_id, stage.material()).reason == "continuity_validated"
 
 
+def test_old_events_are_counted_then_retired_and_those_of_a_held_artifact_are_not(task: Stage, repo: Path) -> None:
+    schema = json.loads((repo / "schemas" / "store-tasks.schema.json").read_text("utf-8"))
+
+    def said(*arguments: str) -> dict[str, Any]:
+        found = run_cli(task, "store", *arguments, "--output", "json")
+        document: dict[str, Any] = json.loads(found.output)
+        jsonschema.validate(document, schema)
+        return document
+
+    def left(*arguments: str) -> dict[str, Any]:
+        return said("retire-events", "--older-than-hours", "0", *arguments)
+
+    first, run = committed(task)
+    back = task.rehydrator().rehydrate(run, first.envelope_id, stage.material())
+    assert back.run is not None
+    task.append(back.run, first=25, last=26)
+    second = task.coordinator().compact(back.run, stage.request(back.run, from_log=False))
+    name, mine = first.artifact.artifact_id, {"artifact_id": first.artifact.artifact_id, "run_id": run.run_id}
+    assert said("hold", name, "--reason", "an audit") == {**mine, "status": "held", "reason": "an audit"}
+    assert left("--retire") == {"retired": True, "runs": [{"run_id": run.run_id, "events": 0}]}
+    assert said("hold", name, "--release") == {**mine, "status": "stored", "reason": ""}
+    young = said("retire-events", "--older-than-hours", "1")
+    assert young == {"retired": False, "runs": [{"run_id": run.run_id, "events": 0}]}
+    assert left("--run", run.run_id) == {"retired": False, "runs": [{"run_id": run.run_id, "events": 24}]}
+    assert left("--retire") == {"retired": True, "runs": [{"run_id": run.run_id, "events": 24}]}
+    assert left() == {"retired": False, "runs": [{"run_id": run.run_id, "events": 0}]}
+    task.store.verify_run(task.tenant, run.run_id)
+    told = [event.event_type for event in task.store.events(task.tenant, run.run_id)]
+    assert [told.count(kind) for kind in ("artifact_held", "artifact_released", "task_events_retired")] == [1, 1, 1]
+    # The newest pair is resumed from as before; of the whole log nothing is made again.
+    again = task.rehydrator().rehydrate(back.run, second.envelope_id, stage.material())
+    assert (again.reason, again.built is not None) == ("continuity_validated", True)
+    assert again.run is not None
+    with pytest.raises(StoreError, match="was erased") as erased:
+        task.coordinator().compact(again.run, stage.request(again.run))
+    assert erased.value.code == "task_log_erased"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("hold", "art-404", "--reason", "x"), 1),
+        (("hold", "art-404", "--release"), 1),
+        (("hold", "art-404"), 2),
+        (("hold", "art-404", "--release", "--reason", "x"), 2),
+        (("retire-events",), 2),
+        (("retire-events", "--older-than-hours", "-1"), 2),
+        (("retire-events", "--older-than-hours", "0", "--run", "nobody"), 1),
+        (("retire-events", "--older-than-hours", "0", "--run", "nobody", "--retire"), 1),
+    ],
+)
+def test_retention_command_that_cannot_be_done_says_so(task: Stage, arguments: tuple[str, ...], code: int) -> None:
+    assert run_cli(task, "store", *arguments).exit_code == code
+
+
 def test_orphan_within_its_grace_or_held_is_not_cleaned(task: Stage) -> None:
     assert drills.crash_before_checkpoint(task, Path()).passed
 
 
-def test_four_drills_on_a_copy_change_nothing_of_the_store(task: Stage) -> None:
-    done, run = committed(task)
-    before = task.store.events(task.tenant, run.run_id)
-    report = drills.run(task.store, tenant=task.tenant)
-    assert [(one.name, one.observed) for one in report.drills] == [
-        ("crash after artifact, before checkpoint", ("continuity_validated",)),
-        ("committed artifact deleted", ("checkpoint_artifact_mismatch",)),
-        ("workspace changed", ("stale_workspace_digest",)),
-        ("artifact schema upgraded", ("artifact_rejected_schema",)),
+def test_drill_command_plays_on_a_copy_and_changes_nothing_of_the_store(
+    task_point: DecisionPoint, task_url: str, tmp_path: Path
+) -> None:
+    tenant = f"tenant-{secrets.token_hex(4)}"
+    with stage.opened(task_point, task_url, tenant=tenant) as task:
+        done, run = committed(task)
+        before = task.store.events(tenant, run.run_id)
+        engine = "opa" if task_url.startswith("postgresql") else "embedded"
+        where = ["--store", task_url, "--tenant", tenant, "--engine", engine]
+        found = CliRunner().invoke(
+            cli, ["drill", *where, "--report", str(tmp_path / "out"), "--output", "json"], catch_exceptions=False
+        )
+        assert (task.store.events(tenant, run.run_id), task.store.task_runs(tenant)) == (before, (run.run_id,))
+    report = json.loads((tmp_path / "out" / "drills.json").read_text())
+    assert (found.exit_code, report["passed"], json.loads(found.stdout)) == (0, True, report)
+    assert [(one["name"], one["observed"]) for one in report["drills"]] == [
+        ("crash after artifact, before checkpoint", ["continuity_validated"]),
+        ("committed artifact deleted", ["checkpoint_artifact_mismatch"]),
+        ("workspace changed", ["stale_workspace_digest"]),
+        ("artifact schema upgraded", ["artifact_rejected_schema"]),
     ]
-    assert report.passed
-    assert report.own_runs == ((run.run_id, done.checkpoint.checkpoint_id, True),)
-    assert task.store.events(task.tenant, run.run_id) == before
-    assert task.store.task_runs(task.tenant) == (run.run_id,)
-
-
-def test_drill_command_writes_its_report_and_exits_with_the_result(task: Stage, tmp_path: Path) -> None:
-    found = run_cli(task, "drill", "--report", str(tmp_path / "out"), "--output", "json")
-    assert found.exit_code == 0
-    assert json.loads((tmp_path / "out" / "drills.json").read_text())["passed"] is True
+    own = {"run_id": run.run_id, "checkpoint_id": done.checkpoint.checkpoint_id, "recoverable": True}
+    assert report["own_runs"] == [own]
     text = (tmp_path / "out" / "drills.md").read_text()
     assert {code for code in RUNBOOK if f"| {code} |" not in text} == set()
 

@@ -9,20 +9,19 @@ import signal
 import time
 from dataclasses import replace
 from multiprocessing.connection import Connection
-from pathlib import Path
 
 from gate.evidence import Run
 from gate.lab.longtask import stage
 from gate.longtask.events import EventRecord
 from gate.longtask.log import TaskLog
 from gate.longtask.vocabulary import EventType
-from gate.pdp import EmbeddedDecisionPoint
+from gate.pdp import DecisionPoint
 
-POINTS = int(os.environ.get("GATE_TEST_KILL_POINTS", "4"))
-"""How often it is killed; 200 before a release."""
+POINTS = int(os.environ.get("GATE_TEST_KILL_POINTS", "2"))
+"""How often it is killed on each database; 200 before a release."""
 
 
-def _goes_on(point: EmbeddedDecisionPoint, url: str, run: Run, sequence: int, told: Connection) -> None:
+def _goes_on(point: DecisionPoint, url: str, run: Run, sequence: int, told: Connection) -> None:
     """Appends, compacts and rehydrates until it is killed; tells each step, and each cursor that was committed."""
     with stage.opened(point, url) as task:
         here = run
@@ -43,10 +42,8 @@ def _goes_on(point: EmbeddedDecisionPoint, url: str, run: Run, sequence: int, to
             here, sequence = back.run, sequence + 1
 
 
-def test_kill_at_random_points_of_the_commit_loses_nothing_committed(
-    task_point: EmbeddedDecisionPoint, tmp_path: Path
-) -> None:
-    url, dice = f"sqlite:///{tmp_path}/records.sqlite", random.Random(20260401)
+def test_kill_at_random_points_of_the_commit_loses_nothing_committed(task_point: DecisionPoint, task_url: str) -> None:
+    url, dice = task_url, random.Random(20260401)
     fork = multiprocessing.get_context("fork")
     with stage.opened(task_point, url) as task:
         run = task.start()

@@ -8,14 +8,14 @@ from typing import Any
 from gate.documents.resources import schema
 from gate.documents.strict_schema import strict_validator
 from gate.lab.longtask import stage
-from gate.pdp import EmbeddedDecisionPoint, Facts, Reply
+from gate.pdp import DecisionPoint, Facts, Reply
 
 
 @dataclass
 class Listening:
     """A decision point that keeps what it was asked."""
 
-    point: EmbeddedDecisionPoint
+    point: DecisionPoint
     asked: list[Mapping[str, Any]] = field(default_factory=list)
 
     def decide(self, document: Mapping[str, Any]) -> Reply:
@@ -36,7 +36,7 @@ class Listening:
 
 
 def test_documents_of_a_commit_and_a_rehydration_are_in_the_form_of_their_schema(
-    task_point: EmbeddedDecisionPoint, tmp_path: Path
+    task_point: DecisionPoint, tmp_path: Path
 ) -> None:
     listening = Listening(task_point)
     with stage.opened(listening, f"sqlite:///{tmp_path}/records.sqlite") as task:
@@ -53,7 +53,7 @@ def test_documents_of_a_commit_and_a_rehydration_are_in_the_form_of_their_schema
     assert [document["state"]["longtask"]["phase"] for document in about] == ["commit", "rehydrate", "commit"]
 
 
-def test_no_content_of_the_task_enters_a_document(task_point: EmbeddedDecisionPoint, tmp_path: Path) -> None:
+def test_no_content_of_the_task_enters_a_document(task_point: DecisionPoint, tmp_path: Path) -> None:
     listening = Listening(task_point)
     with stage.opened(listening, f"sqlite:///{tmp_path}/records.sqlite") as task:
         run = task.start()

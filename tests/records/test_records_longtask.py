@@ -19,6 +19,7 @@ from gate.records import (
     TaskCheckpoint,
     TaskLocator,
     TaskPacket,
+    longtask_rows,
 )
 
 BODY = '{"event_id":"e"}'
@@ -118,6 +119,55 @@ def test_events_are_read_as_they_were_written_and_only_their_range(store: Store)
     assert store.task_events(TENANT, "run-1", first=2, last=4) == written[1:4]
     assert store.last_task_event(TENANT, "run-1") == written[-1]
     assert store.verify_run(TENANT, "run-1") == 6
+
+
+_DAMAGE = {
+    "edited": "UPDATE task_events SET body = '{}' {w} AND sequence = 3",
+    "edited with a digest that fits": "UPDATE task_events SET body = '{}', salt = 'x', digest = '{fitting}' {w} "
+    "AND sequence = 3",
+    "torn": "UPDATE task_events SET body = substr(body, 1, 9) {w} AND sequence = 6",
+    "lost": "DELETE FROM task_events {w} AND sequence = 3",
+    "cut off": "DELETE FROM task_events {w} AND sequence = 6",
+    "reordered": "UPDATE task_events SET sequence = 9 {w} AND sequence = 3",
+    "renumbered": "UPDATE task_events SET position = 9 {w} AND sequence = 6",
+    "linked elsewhere": "UPDATE task_events SET chain_seq = 3 {w} AND sequence = 3",
+    "swapped": "UPDATE task_events SET salt = (SELECT e.salt FROM task_events e {e} AND e.sequence = 4), "
+    "digest = (SELECT e.digest FROM task_events e {e} AND e.sequence = 4) {w} AND sequence = 3",
+    "link edited": "UPDATE events SET payload = replace(payload, 'sha256', 'sha255') {w} AND seq = 4",
+    "link of another time": "UPDATE events SET at_ms = at_ms + 1 {w} AND seq = 4",
+    "link lost": "DELETE FROM events {w} AND seq = 4",
+}
+"""What is done to the log of one run, by name; `{w}` and `{e}` name the run."""
+
+
+def test_damage_of_every_kind_is_seen_and_stops_its_own_run_only(store: Store, place: Place) -> None:
+    def code(run_id: str) -> str:
+        def whole() -> None:
+            store.last_task_event(TENANT, run_id)
+            store.task_events(TENANT, run_id, first=1, last=9)
+
+        return error_code(whole)
+
+    names = {f"run-{number}": damage for number, damage in enumerate(_DAMAGE.values(), start=10)}
+    written = {"run-1": store.append_task_events(TENANT, "run-1", events(1, 6))}
+    for name in names:
+        store.create_run(run_record(name))
+        written[name] = store.append_task_events(TENANT, name, events(1, 6))
+    for name, damage in names.items():
+        where = {
+            alias: f"WHERE {pre}tenant_id = ? AND {pre}run_id = '{name}'" for alias, pre in (("w", ""), ("e", "e."))
+        }
+        fitting = canonical.digest({"salt": "x", "body": canonical.digest_bytes(b"{}")})
+        statement = damage.replace("{w}", where["w"]).replace("{e}", where["e"]).replace("{fitting}", fitting)
+        place.raw(statement, *[TENANT] * statement.count("?"))
+    assert {name: code(name) for name in names} == dict.fromkeys(names, "task_log_broken")
+    assert store.task_events(TENANT, "run-1", first=1, last=9) == written["run-1"]
+
+
+def test_salt_that_needs_an_escape_is_under_the_digest_as_any_other() -> None:
+    for salt in ("0123abcd", 'a"b', "ä", ""):
+        wanted = canonical.digest({"salt": salt, "body": canonical.digest_bytes(BODY.encode())})
+        assert longtask_rows.event_digest(BODY, salt) == wanted
 
 
 def test_event_bodies_are_in_no_link_of_the_chain(store: Store) -> None:

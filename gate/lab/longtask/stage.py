@@ -9,12 +9,13 @@ import base64
 import os
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gate.compiler import assemble
+from gate import opa
+from gate.compiler import Compiled, assemble
 from gate.enforcement import Gate
 from gate.evidence import Identity, Run
 from gate.lab.continuity_bundle import AGENT, Reviewer, write_bundle
@@ -25,11 +26,16 @@ from gate.longtask.log import TaskLog
 from gate.longtask.packet import BuildConfig
 from gate.longtask.rehydrate import Material, Rehydrator, Target
 from gate.longtask.resolvers import Resolver
-from gate.pdp import DecisionPoint, EmbeddedDecisionPoint
+from gate.pdp import DecisionPoint, EmbeddedDecisionPoint, Sidecar
 from gate.records import GateKey, Store
+from gate.release import build
 
 REPOSITORY, PATH = "price-fixture", "src/pricing.py"
 BUDGET = 100_000
+
+# An experiment waits, for its engine and for each decision, on however busy a machine; a gate would not.
+_DEADLINE_MS = 60_000
+_START_S = 120.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -109,9 +115,31 @@ def material(**changes: Any) -> Material:
 
 def exercise_point(folder: Path) -> EmbeddedDecisionPoint:
     """A decision point inside this process over the exercise bundle, compiled into `folder`."""
-    compiled = write_bundle(folder / AGENT, version="2026.01.01", wait_seconds=60, reviewer=Reviewer.new())
-    assembly = assemble([compiled])
+    assembly = assemble([_exercise(folder)])
     return EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
+
+
+@contextmanager
+def point_on(engine: str, folder: Path) -> Iterator[DecisionPoint]:
+    """The same on `engine`: embedded, or opa for a sidecar of its own. Raises `ToolchainError` when it is not there."""
+    if engine == "embedded":
+        with closing(exercise_point(folder)) as embedded:
+            yield embedded
+        return
+    binary = opa.ensure().path
+    built = build([_exercise(folder)], folder / "dist", binary=binary)
+    where = folder / "run"
+    with (
+        Sidecar.start(
+            tarball=built.path, opa=binary, listen=where / "opa.sock", work_dir=where, startup_timeout_s=_START_S
+        ) as sidecar,
+        closing(sidecar.client(timeout_ms=_DEADLINE_MS)) as client,
+    ):
+        yield client
+
+
+def _exercise(folder: Path) -> Compiled:
+    return write_bundle(folder / AGENT, version="2026.01.01", wait_seconds=60, reviewer=Reviewer.new())
 
 
 @contextmanager

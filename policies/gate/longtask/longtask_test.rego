@@ -53,6 +53,21 @@ test_step_after_a_failed_compaction_until_none_is_left if {
 	_codes(core.without(_step(1), "/state/longtask/steps_since_failure")) == {"compaction_overdue"}
 }
 
+test_step_after_a_failed_compaction_until_as_many_as_the_bundle_says_are_left if {
+	{n: _codes_in(_step(n), 2) | some n in [0, 1, 2, 7]} == {0: set(), 1: set(), 2: {"compaction_overdue"}, 7: {"compaction_overdue"}}
+	_codes_in(_step(8), 9) == set()
+	{n | some n in core.no_number; _codes_in(_step(0), n) != {"compaction_overdue"}} == set()
+	{f.source | some f in _raised_in(_step(2), 2)} == {"continuity.yaml#/continuity/max_steps_after_failed_compaction"}
+	{f.source | some f in _raised_in(_step(8), null)} == {""}
+}
+
+_codes_in(doc, most) := {f.code | some f in _raised_in(doc, most)}
+
+_raised_in(doc, most) := found if {
+	bundles := core.put(core.bundles, "/triage/continuity", {"max_steps_after_failed_compaction": most})
+	found := longtask.raised with input as doc with data.gate.bundles as bundles with data.gate.agents.bundle_of as core.bundle_of
+}
+
 _step(count) := core.put(
 	core.put(core.ticket, "/operation", "model_call"),
 	"/state/longtask",

@@ -4,6 +4,7 @@
 package gate.longtask.section
 
 import data.gate.finding
+import data.gate.router
 
 findings contains finding.new("longtask_phase_invalid", "deny", "gate.longtask.section", "", "") if {
 	not _absent
@@ -12,6 +13,16 @@ findings contains finding.new("longtask_phase_invalid", "deny", "gate.longtask.s
 
 findings contains finding.new("compaction_overdue", "deny", "gate.longtask.section", "", "") if {
 	_stepping
+	not _stated
+	not _steps_left
+}
+
+findings contains finding.new(
+	"compaction_overdue", "deny", "gate.longtask.section", "continuity.max_steps_after_failed_compaction",
+	"continuity.yaml#/continuity/max_steps_after_failed_compaction",
+) if {
+	_stepping
+	_stated
 	not _steps_left
 }
 
@@ -22,8 +33,11 @@ findings contains finding.new("meaning_not_presented", "continuity_validation_fa
 }
 
 # METADATA
-# title: Steps that a run may begin after a compaction failed, until one succeeds
-max_steps_after_failure := 8
+# title: Steps that a run may begin after a compaction failed, until one succeeds; a bundle can say another number
+# scope: document
+default max_steps_after_failure := 8
+
+max_steps_after_failure := router.continuity.max_steps_after_failed_compaction
 
 # METADATA
 # title: A pair is to be committed
@@ -62,7 +76,10 @@ _stepping if {
 	input.state.longtask.phase == "step"
 }
 
+_stated if is_number(router.continuity.max_steps_after_failed_compaction)
+
 _steps_left if {
+	is_number(max_steps_after_failure)
 	is_number(input.state.longtask.steps_since_failure)
 	input.state.longtask.steps_since_failure < max_steps_after_failure
 }
