@@ -1,7 +1,7 @@
 """Proof that no rule can tell two versions of a bundle's data apart, though their text differs.
 
-Pure, and on the safe side: a value counts as indistinct only when every rule that names its field compares it with a
-constant that is neither the one value nor the other. Anything else is left to the golden cases and the search.
+Pure, and on the safe side: a value counts as indistinct only when every rule that names its field compares it with
+constants and comes to the same for both versions. Anything else is left to the golden cases and the search.
 """
 
 from __future__ import annotations
@@ -16,6 +16,13 @@ from gate.release.rego_text import RegoText, Rule
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _NAME = r"(?:[a-z_][\w.]*\.)?"
+# A field of the document may be called like one of the bundle's data; a path from `input` never leads there.
+_OF_DOCUMENT = re.compile(r"\binput(?:\.\w+)+")
+_OF_BUNDLE = re.compile(r"router\.bundle\.(\w+)")
+_FOLLOWING = frozenset({"capability_version", "contract_digest"})
+"""Digests of what the YAML says. The gate states what it read of them, so they change on both sides of a comparison."""
+_ABSENT = "absent"
+"""No JSON text."""
 
 
 def indistinct(changed: Sequence[Rule], core: Mapping[str, str], own: RegoText) -> bool:
@@ -26,33 +33,103 @@ def indistinct(changed: Sequence[Rule], core: Mapping[str, str], own: RegoText) 
     if not changed or any(data_of(rule) is None for rule in changed):
         return False
     found = edits(changed)
-    texts = [*core.values(), *(rule.text for rule in own.rules if data_of(rule) is None)]
-    return bool(found) and all(_unseen(edit, texts) for edit in found)
+    if not found:
+        return _digests_only(changed)
+    rules = [rule for rule in own.rules if data_of(rule) is None]
+    texts = [*core.values(), "\n".join(rule.text for rule in rules)]
+    lists = _lists(own, changed)
+    return all(_Seen(edit, changed, lists).nowhere(texts) for edit in found)
 
 
-def _unseen(edit: Edit, texts: Iterable[str]) -> bool:
-    name = edit.field or edit.key
-    if not name:
-        return False
-    holder = edit.rule.partition("[")[0]
-    for line in _lines(texts):
-        bare = _STRING.sub('""', line)
+def _digests_only(changed: Sequence[Rule]) -> bool:
+    sides: dict[str, list[str]] = {}
+    for rule in changed:
+        (value,) = data_of(rule) or (None,)
+        rest = {k: v for k, v in value.items() if k not in _FOLLOWING} if isinstance(value, Mapping) else value
+        sides.setdefault(rule.name, []).append(json.dumps(rest))
+    return all(len(both) == 2 and both[0] == both[1] for both in sides.values())
+
+
+def _lists(own: RegoText, changed: Sequence[Rule]) -> dict[str, list[Any]]:
+    """The lists that the envelope of both sides states."""
+    stated = [] if any(rule.name == "bundle" for rule in changed) else [r for r in own.rules if r.name == "bundle"]
+    (value,) = (data_of(stated[0]) if stated else None) or ({},)
+    return {key: inner for key, inner in value.items() if isinstance(inner, list)}
+
+
+class _Seen:
+    """One place where two sides differ, and the rules that may see it."""
+
+    def __init__(self, edit: Edit, changed: Sequence[Rule], lists: Mapping[str, list[Any]]) -> None:
+        self._edit, self._lists = edit, lists
+        self._name = edit.field or edit.key
+        self._sides = _sides(edit, changed)
+
+    def nowhere(self, texts: Iterable[str]) -> bool:
+        """Whether no line of any of `texts` comes to something else on the other side."""
+        return bool(self._name) and all(self._same(line, text) for text in texts for line in _lines(text))
+
+    def _same(self, line: str, text: str) -> bool:
+        edit, name = self._edit, self._name
+        bare = _OF_DOCUMENT.sub("", _STRING.sub('""', line))
         # Reached by a name that is computed or quoted: nothing is known then.
-        if f'"{name}"' in line or (edit.key and not edit.field and f"{holder}[" in bare):
+        if f'"{name}"' in line or (edit.key and not edit.field and f"{edit.rule.partition('[')[0]}[" in bare):
             return False
-        if re.search(rf"\b{re.escape(name)}\b", bare):
-            constants = _compared(line, name)
-            if constants is None or any(value in constants for value in edit.values):
-                return False
-    return True
+        if not re.search(rf"\b{re.escape(name)}\b", bare):
+            return True
+        return self._same_as_default(line, text) or self._same_compared(line)
+
+    def _same_compared(self, line: str) -> bool:
+        constants = _compared(line, self._name, self._lists)
+        if constants is None:
+            return False
+        held = {json.dumps(one) for one in constants}
+        if self._sides is None:
+            return not any(json.dumps(value) in held for value in self._edit.values)
+        return len({side in held for side in self._sides}) == 1
+
+    def _same_as_default(self, line: str, text: str) -> bool:
+        """A helper that takes the value, and says the same where there is none."""
+        match = re.fullmatch(rf"(_\w+) := {_NAME}{re.escape(self._name)}", line)
+        if match is None or self._sides is None:
+            return False
+        default = re.search(rf"^default {match[1]} := (.+)$", text, re.MULTILINE)
+        return default is not None and len({default[1] if s == _ABSENT else s for s in self._sides}) == 1
 
 
-def _lines(texts: Iterable[str]) -> Iterator[str]:
-    for text in texts:
-        yield from (line.strip() for line in text.split("\n") if not line.lstrip().startswith("#"))
+def _sides(edit: Edit, changed: Sequence[Rule]) -> tuple[str, str] | None:
+    """What each side says at the place, as JSON; None unless that is one scalar or nothing."""
+    found: list[str] = []
+    for rule in changed:
+        if rule.name == edit.rule:
+            values = list(_at(data_of(rule), edit.field))
+            if len(values) > 1 or any(isinstance(value, (Mapping, list)) for value in values):
+                return None
+            found.append(json.dumps(values[0]) if values else _ABSENT)
+    if len(found) == 1:
+        found.append(_ABSENT)
+    return (found[0], found[1]) if len(found) == 2 else None
 
 
-def _compared(line: str, name: str) -> list[Any] | None:
+def _at(value: Any, field: str) -> Iterator[Any]:
+    """Everything under the key `field`, at any depth; all of it when there is no key."""
+    if isinstance(value, tuple) and not field:
+        yield value[0]
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            if key == field:
+                yield inner
+            yield from _at(inner, field)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from _at(inner, field)
+
+
+def _lines(text: str) -> Iterator[str]:
+    yield from (line.strip() for line in text.split("\n") if not line.lstrip().startswith("#"))
+
+
+def _compared(line: str, name: str, lists: Mapping[str, list[Any]]) -> list[Any] | None:
     """The constants that `line` compares the field with when that is all it does; None otherwise."""
     field = _NAME + re.escape(name)
     match = re.fullmatch(rf"(?:[a-z_]\w* if )?{field} (==|in) (.+)", line)
@@ -60,6 +137,9 @@ def _compared(line: str, name: str) -> list[Any] | None:
         return None
     text = match[2]
     if match[1] == "in":
+        of_bundle = _OF_BUNDLE.fullmatch(text)
+        if of_bundle is not None:
+            return lists.get(of_bundle[1])
         if not (text.startswith("{") and text.endswith("}")):
             return None
         text = f"[{text[1:-1]}]"

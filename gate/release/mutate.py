@@ -9,33 +9,27 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from gate.compiler import Compiled, assemble, compile_bundle
+from gate.compiler import Compiled, assemble
 from gate.documents import Case
-from gate.errors import BundleError, GateError
+from gate.errors import GateError
 from gate.release.diff import Change, decision_diff
 from gate.release.diff_batch import Batch, Outcome
 from gate.release.diff_documents import Candidate
 from gate.release.diff_side import Side, compiled_side
 from gate.release.golden import duties_shown
 from gate.release.mutants import Mutant, mutants
-from gate.release.mutants_same import indistinct
-from gate.release.rego_text import RegoText
+from gate.release.mutants_compiled import Compiler, renamed
 
 REFUSED, SAME, NOTICED, MISSED, UNDETERMINED = "refused", "same", "noticed", "missed", "undetermined"
 _TOGETHER = 25
 """Mutants that one OPA process holds: loading the core policies for each would cost more than deciding."""
 _SEARCHED = 3000
-_COMPILED = ("gate/bundles/", "gate/agents/")
 _FIRST = 16
 """Cases that are asked about a mutant before all the others."""
 
@@ -114,14 +108,14 @@ def mutate(
     made = list(mutants(bundle))
     verdicts: dict[int, Verdict] = {}
     alive: list[_Live] = []
-    with tempfile.TemporaryDirectory(prefix="gate-mutate-") as scratch:
-        for at, mutant in enumerate(made):
-            line = bundle.documents[mutant.file].position(mutant.pointer)[0]
-            other = _compiled(compiled, mutant, Path(scratch) / f"m{at:05}")
-            state = REFUSED if other is None else (SAME if _same(compiled, other) else "")
-            verdicts[at] = Verdict(mutant=mutant, state=state or UNDETERMINED, line=line)
-            if other is not None and not state:
-                alive.append(_Live(at=at, mutant=mutant, compiled=other))
+    compiler = Compiler(compiled)
+    for at, mutant in enumerate(made):
+        line = bundle.documents[mutant.file].position(mutant.pointer)[0]
+        other = compiler.compile(mutant, f"m{at:05}")
+        state = REFUSED if other is None else (SAME if compiler.same(other) else "")
+        verdicts[at] = Verdict(mutant=mutant, state=state or UNDETERMINED, line=line)
+        if other is not None and not state:
+            alive.append(_Live(at=at, mutant=mutant, compiled=other))
     _require_passing(compiled, cases, binary)
     total = len(alive)
     groups = [alive[start : start + _TOGETHER] for start in range(0, total, _TOGETHER)]
@@ -142,56 +136,10 @@ def mutate(
     return Mutation(bundle=bundle.name, verdicts=tuple(verdicts[at] for at in sorted(verdicts)), cases=len(cases))
 
 
-def _compiled(compiled: Compiled, mutant: Mutant, folder: Path) -> Compiled | None:
-    """The mutant as a bundle of its own name, so that many can be loaded at once; None when it does not compile."""
-    folder.mkdir()
-    for name in compiled.bundle.documents:
-        if name != mutant.file:
-            shutil.copyfile(compiled.bundle.folder / name, folder / name)
-    text = yaml.dump(mutant.value, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=100_000)
-    (folder / mutant.file).write_text(text, "utf-8")
-    try:
-        return compile_bundle(folder)
-    except BundleError:
-        return None
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-class _Plain(yaml.SafeDumper):
-    """No anchors: the loader refuses them."""
-
-    def ignore_aliases(self, data: object) -> bool:
-        """Writes every value out."""
-        return True
-
-
-def _same(one: Compiled, other: Compiled) -> bool:
-    """Whether they compile to the same Rego, or to data that no rule tells apart."""
-    before, after = RegoText.read(_plain(one)), RegoText.read(_plain(other))
-    seen = {rule.text for rule in before.rules} & {rule.text for rule in after.rules}
-    changed = [rule for text in (before, after) for rule in text.rules if rule.text not in seen]
-    core = {path: text for path, text in assemble([one]).modules.items() if not path.startswith(_COMPILED)}
-    return not changed or indistinct(changed, core, before)
-
-
-def _plain(compiled: Compiled) -> dict[str, str]:
-    """The Rego without the name of its package."""
-    package = f"package gate.bundles.{compiled.package}\n"
-    return {file: text.replace(package, "package gate.bundles\n") for file, text in compiled.rego.items()}
-
-
 def _side(compiled: Compiled, base: Side) -> Side:
     """The mutant under the name of the bundle it was made from, so that their rules are compared with each other."""
     (package,) = base.packages
-    named = dataclasses.replace(
-        compiled,
-        package=package,
-        rego={
-            file: text.replace(f"package gate.bundles.{compiled.package}\n", f"package gate.bundles.{package}\n")
-            for file, text in compiled.rego.items()
-        },
-    )
+    named = renamed(compiled, package)
     return Side(
         label="mutant",
         modules=assemble([named]).modules,
@@ -219,13 +167,12 @@ def _noticing(group: Sequence[_Live], cases: Sequence[Case], binary: Path) -> li
     The cases that are most about the change are asked first, all others only about the mutants that those missed.
     """
     (agents,) = {live.compiled.bundle.meta.agent_ids for live in group}
-    core = assemble([group[0].compiled]).modules
-    modules = {path: text for path, text in core.items() if not path.startswith("gate/bundles/")}
+    modules = {p: t for p, t in assemble([group[0].compiled]).modules.items() if not p.startswith("gate/bundles/")}
     for live in group:
         modules |= {f"gate/bundles/{live.compiled.package}/{file}": text for file, text in live.compiled.rego.items()}
     with Batch(modules, binary=binary) as batch:
         tables = [dict.fromkeys(agents, live.compiled.package) for live in group]
-        stated = [batch.facts(agents[0], agents=table) for table in tables]
+        stated = batch.facts_under(agents[0], tables)
         order = [sorted(cases, key=lambda case: -_about(live, case)) for live in group]
         found = [""] * len(group)
         for start, end in ((0, _FIRST), (_FIRST, len(cases))):
