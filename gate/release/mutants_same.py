@@ -21,6 +21,9 @@ _OF_DOCUMENT = re.compile(r"\binput(?:\.\w+)+")
 _OF_BUNDLE = re.compile(r"router\.bundle\.(\w+)")
 _FOLLOWING = frozenset({"capability_version", "contract_digest"})
 """Digests of what the YAML says. The gate states what it read of them, so they change on both sides of a comparison."""
+_SETTLING = r"router\.(\w+)\.(\w+) == (.+)"
+_ROUTER = "gate/router/router.rego"
+"""Says what a bundle that leaves a document out is taken to state."""
 _ABSENT = "absent"
 """No JSON text."""
 
@@ -37,8 +40,8 @@ def indistinct(changed: Sequence[Rule], core: Mapping[str, str], own: RegoText) 
         return _digests_only(changed)
     rules = [rule for rule in own.rules if data_of(rule) is None]
     texts = [*core.values(), "\n".join(rule.text for rule in rules)]
-    lists = _lists(own, changed)
-    return all(_Seen(edit, changed, lists).nowhere(texts) for edit in found)
+    stated = _Stated(core, own, changed)
+    return all(_Seen(edit, changed, stated).nowhere(texts) for edit in found)
 
 
 def _digests_only(changed: Sequence[Rule]) -> bool:
@@ -50,18 +53,34 @@ def _digests_only(changed: Sequence[Rule]) -> bool:
     return all(len(both) == 2 and both[0] == both[1] for both in sides.values())
 
 
-def _lists(own: RegoText, changed: Sequence[Rule]) -> dict[str, list[Any]]:
-    """The lists that the envelope of both sides states."""
-    stated = [] if any(rule.name == "bundle" for rule in changed) else [r for r in own.rules if r.name == "bundle"]
-    (value,) = (data_of(stated[0]) if stated else None) or ({},)
-    return {key: inner for key, inner in value.items() if isinstance(inner, list)}
+class _Stated:
+    """What both sides say alike."""
+
+    def __init__(self, core: Mapping[str, str], own: RegoText, changed: Sequence[Rule]) -> None:
+        self._router = core.get(_ROUTER, "")
+        self._changed = {rule.name.partition("[")[0] for rule in changed}
+        self._groups: dict[str, dict[str, Any]] = {}
+        for rule in own.rules:
+            name, _, key = rule.name.partition('["')
+            value = data_of(rule)
+            if value is not None and (key or isinstance(value[0], Mapping)):
+                self._groups.setdefault(name, {}).update({key.removesuffix('"]'): value[0]} if key else value[0])
+
+    def of(self, group: str) -> Mapping[str, Any]:
+        """The data called `group`, or its default where the bundle states none; empty when the sides differ."""
+        if group in self._changed:
+            return {}
+        if group not in self._groups:
+            default = re.search(rf"^default {group} := (\{{.*?^\}})$", self._router, re.MULTILINE | re.DOTALL)
+            self._groups[group] = {} if default is None else _json(re.sub(r",(\s*[}\]])", r"\1", default[1])) or {}
+        return self._groups[group]
 
 
 class _Seen:
     """One place where two sides differ, and the rules that may see it."""
 
-    def __init__(self, edit: Edit, changed: Sequence[Rule], lists: Mapping[str, list[Any]]) -> None:
-        self._edit, self._lists = edit, lists
+    def __init__(self, edit: Edit, changed: Sequence[Rule], stated: _Stated) -> None:
+        self._edit, self._stated = edit, stated
         self._name = edit.field or edit.key
         self._sides = _sides(edit, changed)
 
@@ -77,10 +96,11 @@ class _Seen:
             return False
         if not re.search(rf"\b{re.escape(name)}\b", bare):
             return True
-        return self._same_as_default(line, text) or self._same_compared(line)
+        body = line.strip()
+        return self._same_as_default(body, text) or self._same_compared(body) or self._settled_besides(line, text)
 
     def _same_compared(self, line: str) -> bool:
-        constants = _compared(line, self._name, self._lists)
+        constants = _compared(line, self._name, self._stated)
         if constants is None:
             return False
         held = {json.dumps(one) for one in constants}
@@ -95,6 +115,17 @@ class _Seen:
             return False
         default = re.search(rf"^default {match[1]} := (.+)$", text, re.MULTILINE)
         return default is not None and len({default[1] if s == _ABSENT else s for s in self._sides}) == 1
+
+    def _settled_besides(self, line: str, text: str) -> bool:
+        """One of the ways in which a rule may hold, and it holds in another way on both sides."""
+        rule = re.match(r"([a-z_]\w*) if .*[^{]$", line)
+        if rule is None:
+            return False
+        others = re.finditer(rf"^{rule[1]} if {_SETTLING}$", text, re.MULTILINE)
+        return any(
+            other[0] != line and other[3] == json.dumps(self._stated.of(other[1]).get(other[2], _ABSENT))
+            for other in others
+        )
 
 
 def _sides(edit: Edit, changed: Sequence[Rule]) -> tuple[str, str] | None:
@@ -126,10 +157,10 @@ def _at(value: Any, field: str) -> Iterator[Any]:
 
 
 def _lines(text: str) -> Iterator[str]:
-    yield from (line.strip() for line in text.split("\n") if not line.lstrip().startswith("#"))
+    yield from (line for line in text.split("\n") if not line.lstrip().startswith("#"))
 
 
-def _compared(line: str, name: str, lists: Mapping[str, list[Any]]) -> list[Any] | None:
+def _compared(line: str, name: str, stated: _Stated) -> list[Any] | None:
     """The constants that `line` compares the field with when that is all it does; None otherwise."""
     field = _NAME + re.escape(name)
     match = re.fullmatch(rf"(?:[a-z_]\w* if )?{field} (==|in) (.+)", line)
@@ -139,12 +170,17 @@ def _compared(line: str, name: str, lists: Mapping[str, list[Any]]) -> list[Any]
     if match[1] == "in":
         of_bundle = _OF_BUNDLE.fullmatch(text)
         if of_bundle is not None:
-            return lists.get(of_bundle[1])
+            held = stated.of("bundle").get(of_bundle[1])
+            return held if isinstance(held, list) else None
         if not (text.startswith("{") and text.endswith("}")):
             return None
         text = f"[{text[1:-1]}]"
+    value = _json(text)
+    return value if match[1] == "in" or value is None else [value]
+
+
+def _json(text: str) -> Any:
     try:
-        value = json.loads(text)
+        return json.loads(text)
     except ValueError:
         return None
-    return value if match[1] == "in" else [value]

@@ -30,6 +30,8 @@ REFUSED, SAME, NOTICED, MISSED, UNDETERMINED = "refused", "same", "noticed", "mi
 _TOGETHER = 25
 """Mutants that one OPA process holds: loading the core policies for each would cost more than deciding."""
 _SEARCHED = 3000
+_NEAREST = 300
+"""Inputs that are tried before the rest of a search."""
 _FIRST = 16
 """Cases that are asked about a mutant before all the others."""
 
@@ -116,24 +118,35 @@ def mutate(
         verdicts[at] = Verdict(mutant=mutant, state=state or UNDETERMINED, line=line)
         if other is not None and not state:
             alive.append(_Live(at=at, mutant=mutant, compiled=other))
+        told(at + 1 - len(alive), len(made))
     _require_passing(compiled, cases, binary)
-    total = len(alive)
-    groups = [alive[start : start + _TOGETHER] for start in range(0, total, _TOGETHER)]
-    done = 0
+    groups = [alive[start : start + _TOGETHER] for start in range(0, len(alive), _TOGETHER)]
+    done = len(made) - len(alive)
     with ThreadPoolExecutor(max_workers=2) as pool:
         for group, noticing in zip(groups, pool.map(lambda g: _noticing(g, cases, binary), groups), strict=True):
             for live, case in zip(group, noticing, strict=True):
                 if case:
                     verdicts[live.at] = dataclasses.replace(verdicts[live.at], state=NOTICED, case=case)
-            done += len(group)
-            told(done, total)
+            done += sum(map(bool, noticing))
+            told(done, len(made))
     base = compiled_side(compiled, label=bundle.name)
     for live in alive:
         if verdicts[live.at].state == UNDETERMINED:
-            found = decision_diff(base, _side(live.compiled, base), limit=search, binary=binary)
-            if found.changes:
-                verdicts[live.at] = dataclasses.replace(verdicts[live.at], state=MISSED, change=found.changes[0])
+            change = _difference(base, _side(live.compiled, base), search, binary)
+            if change is not None:
+                verdicts[live.at] = dataclasses.replace(verdicts[live.at], state=MISSED, change=change)
+            done += 1
+            told(done, len(made))
     return Mutation(bundle=bundle.name, verdicts=tuple(verdicts[at] for at in sorted(verdicts)), cases=len(cases))
+
+
+def _difference(base: Side, other: Side, search: int, binary: Path) -> Change | None:
+    """A decision that differs; what is closest to the change is tried first and mostly enough."""
+    for limit in sorted({min(search, _NEAREST), search}):
+        found = decision_diff(base, other, limit=limit, binary=binary)
+        if found.changes:
+            return found.changes[0]
+    return None
 
 
 def _side(compiled: Compiled, base: Side) -> Side:
