@@ -7,6 +7,7 @@ decision diff, which shows an input that ought to be a case or finds none. Chang
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -32,8 +33,8 @@ _TOGETHER = 25
 _SEARCHED = 3000
 _NEAREST = 300
 """Inputs that are tried before the rest of a search."""
-_FIRST = 16
-"""Cases that are asked about a mutant before all the others."""
+_ROUNDS = (8, 48)
+"""How many cases are asked about a mutant before more are, and then all the others."""
 
 Told = Callable[[int, int], None]
 
@@ -104,8 +105,10 @@ def mutate(
 ) -> Mutation:
     """Judges `cases` by the mutants of `compiled`; `search` inputs look for what a missed mutant changes.
 
+    `told` hears how many mutants are settled, of how many.
     Raises `MutateError` when a case fails on the bundle as it is: it would notice every mutant.
     """
+    _require_passing(compiled, cases, binary)
     bundle = compiled.bundle
     made = list(mutants(bundle))
     verdicts: dict[int, Verdict] = {}
@@ -119,7 +122,6 @@ def mutate(
         if other is not None and not state:
             alive.append(_Live(at=at, mutant=mutant, compiled=other))
         told(at + 1 - len(alive), len(made))
-    _require_passing(compiled, cases, binary)
     groups = [alive[start : start + _TOGETHER] for start in range(0, len(alive), _TOGETHER)]
     done = len(made) - len(alive)
     with ThreadPoolExecutor(max_workers=2) as pool:
@@ -188,7 +190,7 @@ def _noticing(group: Sequence[_Live], cases: Sequence[Case], binary: Path) -> li
         stated = batch.facts_under(agents[0], tables)
         order = [sorted(cases, key=lambda case: -_about(live, case)) for live in group]
         found = [""] * len(group)
-        for start, end in ((0, _FIRST), (_FIRST, len(cases))):
+        for start, end in itertools.pairwise((0, *_ROUNDS, len(cases))):
             asked = [(at, case) for at in range(len(group)) if not found[at] for case in order[at][start:end]]
             told = [dict.fromkeys(agents, facts) for facts in stated]
             outcomes = batch.decide_under([(tables[at], _candidate(case).document(told[at])) for at, case in asked])
