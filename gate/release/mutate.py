@@ -30,6 +30,8 @@ from gate.release.mutants_compiled import Compiler, renamed
 REFUSED, SAME, NOTICED, MISSED, UNDETERMINED = "refused", "same", "noticed", "missed", "undetermined"
 _TOGETHER = 25
 """Mutants that one OPA process holds: loading the core policies for each would cost more than deciding."""
+_AT_ONCE = 500
+"""Decisions that one OPA process takes: a few seconds, so that a slow machine stays within its time limit."""
 _SEARCHED = 3000
 _NEAREST = 300
 """Inputs that are tried before the rest of a search."""
@@ -189,14 +191,16 @@ def _noticing(group: Sequence[_Live], cases: Sequence[Case], binary: Path) -> li
         tables = [dict.fromkeys(agents, live.compiled.package) for live in group]
         stated = batch.facts_under(agents[0], tables)
         order = [sorted(cases, key=lambda case: -_about(live, case)) for live in group]
+        told = [dict.fromkeys(agents, facts) for facts in stated]
         found = [""] * len(group)
         for start, end in itertools.pairwise((0, *_ROUNDS, len(cases))):
             asked = [(at, case) for at in range(len(group)) if not found[at] for case in order[at][start:end]]
-            told = [dict.fromkeys(agents, facts) for facts in stated]
-            outcomes = batch.decide_under([(tables[at], _candidate(case).document(told[at])) for at, case in asked])
-            for (at, case), outcome in zip(asked, outcomes, strict=True):
-                if not found[at] and not _passes(case, outcome):
-                    found[at] = case.id
+            for begin in range(0, len(asked), _AT_ONCE):
+                part = [(at, case) for at, case in asked[begin : begin + _AT_ONCE] if not found[at]]
+                outcomes = batch.decide_under([(tables[at], _candidate(case).document(told[at])) for at, case in part])
+                for (at, case), outcome in zip(part, outcomes, strict=True):
+                    if not found[at] and not _passes(case, outcome):
+                        found[at] = case.id
         return found
 
 
