@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gate.documents.argument_schema import ArgumentValidator, argument_schema_problems, argument_validator
-from gate.documents.bundle import Bundle, load_bundle
+from gate.documents.bundle import Bundle, load_bundle, with_document
 from gate.documents.cases import Case, load_cases
 from gate.documents.checkpoints import EVERY, ControlCheckpoint
 from gate.documents.compound import CompoundPolicy, PlanCapability, TaskScope
@@ -94,4 +94,5 @@ __all__ = [
     "strict_validator",
     "tokens_of",
     "visible",
+    "with_document",
 ]

@@ -37,6 +37,7 @@ from gate.documents.runtime_controls import RuntimeControls, runtime_controls
 from gate.documents.schema_check import schema_problems
 from gate.documents.trajectory import TrajectoryPolicy, trajectory_policy
 from gate.documents.wording import did_you_mean, quoted
+from gate.documents.yaml_source import load
 from gate.errors import BundleError, Problem
 
 ENVELOPE = "bundle.yaml"
@@ -109,13 +110,42 @@ def load_bundle(folder: Path) -> Bundle:
         except BundleError as exc:
             problems += exc.problems
             continue
-        breaches = schema_problems(documents[name], schema(name.removesuffix(".yaml")))
-        if name == "capabilities.yaml" and not breaches:
-            breaches = argument_schema_problems(documents[name])
+        breaches = _breaches(name, documents[name])
         problems += breaches
         if not breaches:
             sound[name] = documents[name]
     problems += _presence(folder, names, documents.get(ENVELOPE))
+    return _built(folder, folder.resolve().name, documents, sound, problems)
+
+
+def with_document(bundle: Bundle, file: str, text: str, *, name: str) -> Bundle:
+    """`bundle` under the name `name`, with `text` for its document `file`; nothing on the disk is read.
+
+    Raises `BundleError` as `load_bundle` does. The other documents are taken to be as sound as they were.
+    """
+    document = load(text, file=bundle.documents[file].file)
+    if breaches := _breaches(file, document):
+        raise BundleError(breaches)
+    documents = {**bundle.documents, file: document}
+    problems = _presence(bundle.folder, [*documents], documents[ENVELOPE])
+    return _built(bundle.folder, name, documents, documents, problems)
+
+
+def _breaches(name: str, document: Document) -> list[Problem]:
+    found = schema_problems(document, schema(name.removesuffix(".yaml")))
+    if name == "capabilities.yaml" and not found:
+        found = argument_schema_problems(document)
+    return found
+
+
+def _built(
+    folder: Path,
+    called: str,
+    documents: Mapping[str, Document],
+    sound: Mapping[str, Document],
+    problems: list[Problem],
+) -> Bundle:
+    """The typed bundle of `sound` documents, or every problem."""
 
     def build(name: str, make: Callable[[Document], _T]) -> _T | None:
         if name not in sound:
@@ -145,7 +175,7 @@ def load_bundle(folder: Path) -> Bundle:
         raise BundleError(problems)
     return Bundle(
         folder=folder,
-        name=folder.resolve().name,
+        name=called,
         meta=meta,
         policy=policy,
         capabilities=capabilities,

@@ -39,11 +39,11 @@ outcomes_under := {index: compared(decision) |
 	decision := data.gate.decision with input as document with data.gate.agents.bundle_of as table
 }
 
-facts := stated if {
+facts_under := [stated |
 	document := {"agent": {"agent_id": input.agent_id}}
-	table := input.agents
+	some table in input.tables
 	stated := data.gate.facts.document with input as document with data.gate.agents.bundle_of as table
-}
+]
 
 compared(decision) := {
 	"verdict": decision.verdict,
@@ -110,16 +110,17 @@ class Batch:
     def __exit__(self, *_: object) -> None:
         self._scratch.cleanup()
 
-    def facts(self, agent_id: str, *, agents: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """What the bundle of `agent_id` says of itself; raises `PdpError` when there is nothing to trust.
-
-        `agents` takes the place of the table that says which package governs which agent.
-        """
-        if agents is None:
-            value = self._evaluate({"agent": {"agent_id": agent_id}}, _FACTS)
-        else:
-            value = self._evaluate({"agent_id": agent_id, "agents": agents}, "data.review.facts")
+    def facts(self, agent_id: str) -> dict[str, Any]:
+        """What the bundle of `agent_id` says of itself; raises `PdpError` when there is nothing to trust."""
+        value = self._evaluate({"agent": {"agent_id": agent_id}}, _FACTS)
         if not isinstance(value, dict):
+            raise PdpError("the policies state no facts", code="pdp_result_invalid")
+        return value
+
+    def facts_under(self, agent_id: str, tables: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
+        """The same under each of `tables`, which say which package governs which agent; raises `PdpError` likewise."""
+        value = self._evaluate({"agent_id": agent_id, "tables": list(tables)}, "data.review.facts_under")
+        if not isinstance(value, list) or len(value) != len(tables):
             raise PdpError("the policies state no facts", code="pdp_result_invalid")
         return value
 

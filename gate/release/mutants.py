@@ -78,10 +78,22 @@ def mutants(bundle: Bundle) -> Iterator[Mutant]:
             changes = _Changes(bundle, document)
             for at, kind, what, value in changes.below((), document.value, schema(name)):
                 pointer = pointer_of(*at)
-                if not any(rule.search(pointer) for rule in _LEFT_ALONE):
+                if not any(rule.search(pointer) for rule in _LEFT_ALONE) and not _without_say(bundle, at):
                     yield Mutant(
                         file=file, pointer=pointer, kind=kind, what=what, value=_with(document.value, at, value)
                     )
+
+
+def _without_say(bundle: Bundle, at: At) -> bool:
+    """Whether no decision depends on the place in this bundle, though it may in another.
+
+    What writes is claimed in the ledger, and a claim needs its key, whatever the catalog says of keys; the flag of a
+    write is read by `gate check-controls` alone.
+    """
+    if at[:1] == ("capabilities",) and at[2:] == ("idempotency_key_required",):
+        entry = bundle.capabilities[str(at[1])]
+        return entry.mode != "read" or entry.side_effect != "none"
+    return False
 
 
 At = tuple[str | int, ...]

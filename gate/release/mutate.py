@@ -7,37 +7,36 @@ decision diff, which shows an input that ought to be a case or finds none. Chang
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import re
-import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from gate.compiler import Compiled, assemble, compile_bundle
+from gate.compiler import Compiled, assemble
 from gate.documents import Case
-from gate.errors import BundleError, GateError
+from gate.errors import GateError
 from gate.release.diff import Change, decision_diff
 from gate.release.diff_batch import Batch, Outcome
 from gate.release.diff_documents import Candidate
 from gate.release.diff_side import Side, compiled_side
 from gate.release.golden import duties_shown
 from gate.release.mutants import Mutant, mutants
-from gate.release.mutants_same import indistinct
-from gate.release.rego_text import RegoText
+from gate.release.mutants_compiled import Compiler, renamed
 
 REFUSED, SAME, NOTICED, MISSED, UNDETERMINED = "refused", "same", "noticed", "missed", "undetermined"
 _TOGETHER = 25
 """Mutants that one OPA process holds: loading the core policies for each would cost more than deciding."""
+_AT_ONCE = 500
+"""Decisions that one OPA process takes: a few seconds, so that a slow machine stays within its time limit."""
 _SEARCHED = 3000
-_COMPILED = ("gate/bundles/", "gate/agents/")
-_FIRST = 16
-"""Cases that are asked about a mutant before all the others."""
+_NEAREST = 300
+"""Inputs that are tried before the rest of a search."""
+_ROUNDS = (8, 48)
+"""How many cases are asked about a mutant before more are, and then all the others."""
 
 Told = Callable[[int, int], None]
 
@@ -108,90 +107,56 @@ def mutate(
 ) -> Mutation:
     """Judges `cases` by the mutants of `compiled`; `search` inputs look for what a missed mutant changes.
 
+    `told` hears how many mutants are settled, of how many.
     Raises `MutateError` when a case fails on the bundle as it is: it would notice every mutant.
     """
+    _require_passing(compiled, cases, binary)
     bundle = compiled.bundle
     made = list(mutants(bundle))
     verdicts: dict[int, Verdict] = {}
     alive: list[_Live] = []
-    with tempfile.TemporaryDirectory(prefix="gate-mutate-") as scratch:
-        for at, mutant in enumerate(made):
-            line = bundle.documents[mutant.file].position(mutant.pointer)[0]
-            other = _compiled(compiled, mutant, Path(scratch) / f"m{at:05}")
-            state = REFUSED if other is None else (SAME if _same(compiled, other) else "")
-            verdicts[at] = Verdict(mutant=mutant, state=state or UNDETERMINED, line=line)
-            if other is not None and not state:
-                alive.append(_Live(at=at, mutant=mutant, compiled=other))
-    _require_passing(compiled, cases, binary)
-    total = len(alive)
-    groups = [alive[start : start + _TOGETHER] for start in range(0, total, _TOGETHER)]
-    done = 0
+    compiler = Compiler(compiled)
+    for at, mutant in enumerate(made):
+        line = bundle.documents[mutant.file].position(mutant.pointer)[0]
+        other = compiler.compile(mutant, f"m{at:05}")
+        state = REFUSED if other is None else (SAME if compiler.same(other) else "")
+        verdicts[at] = Verdict(mutant=mutant, state=state or UNDETERMINED, line=line)
+        if other is not None and not state:
+            alive.append(_Live(at=at, mutant=mutant, compiled=other))
+        told(at + 1 - len(alive), len(made))
+    groups = [alive[start : start + _TOGETHER] for start in range(0, len(alive), _TOGETHER)]
+    done = len(made) - len(alive)
     with ThreadPoolExecutor(max_workers=2) as pool:
         for group, noticing in zip(groups, pool.map(lambda g: _noticing(g, cases, binary), groups), strict=True):
             for live, case in zip(group, noticing, strict=True):
                 if case:
                     verdicts[live.at] = dataclasses.replace(verdicts[live.at], state=NOTICED, case=case)
-            done += len(group)
-            told(done, total)
+            done += sum(map(bool, noticing))
+            told(done, len(made))
     base = compiled_side(compiled, label=bundle.name)
     for live in alive:
         if verdicts[live.at].state == UNDETERMINED:
-            found = decision_diff(base, _side(live.compiled, base), limit=search, binary=binary)
-            if found.changes:
-                verdicts[live.at] = dataclasses.replace(verdicts[live.at], state=MISSED, change=found.changes[0])
+            change = _difference(base, _side(live.compiled, base), search, binary)
+            if change is not None:
+                verdicts[live.at] = dataclasses.replace(verdicts[live.at], state=MISSED, change=change)
+            done += 1
+            told(done, len(made))
     return Mutation(bundle=bundle.name, verdicts=tuple(verdicts[at] for at in sorted(verdicts)), cases=len(cases))
 
 
-def _compiled(compiled: Compiled, mutant: Mutant, folder: Path) -> Compiled | None:
-    """The mutant as a bundle of its own name, so that many can be loaded at once; None when it does not compile."""
-    folder.mkdir()
-    for name in compiled.bundle.documents:
-        if name != mutant.file:
-            shutil.copyfile(compiled.bundle.folder / name, folder / name)
-    text = yaml.dump(mutant.value, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=100_000)
-    (folder / mutant.file).write_text(text, "utf-8")
-    try:
-        return compile_bundle(folder)
-    except BundleError:
-        return None
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-class _Plain(yaml.SafeDumper):
-    """No anchors: the loader refuses them."""
-
-    def ignore_aliases(self, data: object) -> bool:
-        """Writes every value out."""
-        return True
-
-
-def _same(one: Compiled, other: Compiled) -> bool:
-    """Whether they compile to the same Rego, or to data that no rule tells apart."""
-    before, after = RegoText.read(_plain(one)), RegoText.read(_plain(other))
-    seen = {rule.text for rule in before.rules} & {rule.text for rule in after.rules}
-    changed = [rule for text in (before, after) for rule in text.rules if rule.text not in seen]
-    core = {path: text for path, text in assemble([one]).modules.items() if not path.startswith(_COMPILED)}
-    return not changed or indistinct(changed, core, before)
-
-
-def _plain(compiled: Compiled) -> dict[str, str]:
-    """The Rego without the name of its package."""
-    package = f"package gate.bundles.{compiled.package}\n"
-    return {file: text.replace(package, "package gate.bundles\n") for file, text in compiled.rego.items()}
+def _difference(base: Side, other: Side, search: int, binary: Path) -> Change | None:
+    """A decision that differs; what is closest to the change is tried first and mostly enough."""
+    for limit in sorted({min(search, _NEAREST), search}):
+        found = decision_diff(base, other, limit=limit, binary=binary)
+        if found.changes:
+            return found.changes[0]
+    return None
 
 
 def _side(compiled: Compiled, base: Side) -> Side:
     """The mutant under the name of the bundle it was made from, so that their rules are compared with each other."""
     (package,) = base.packages
-    named = dataclasses.replace(
-        compiled,
-        package=package,
-        rego={
-            file: text.replace(f"package gate.bundles.{compiled.package}\n", f"package gate.bundles.{package}\n")
-            for file, text in compiled.rego.items()
-        },
-    )
+    named = renamed(compiled, package)
     return Side(
         label="mutant",
         modules=assemble([named]).modules,
@@ -219,22 +184,23 @@ def _noticing(group: Sequence[_Live], cases: Sequence[Case], binary: Path) -> li
     The cases that are most about the change are asked first, all others only about the mutants that those missed.
     """
     (agents,) = {live.compiled.bundle.meta.agent_ids for live in group}
-    core = assemble([group[0].compiled]).modules
-    modules = {path: text for path, text in core.items() if not path.startswith("gate/bundles/")}
+    modules = {p: t for p, t in assemble([group[0].compiled]).modules.items() if not p.startswith("gate/bundles/")}
     for live in group:
         modules |= {f"gate/bundles/{live.compiled.package}/{file}": text for file, text in live.compiled.rego.items()}
     with Batch(modules, binary=binary) as batch:
         tables = [dict.fromkeys(agents, live.compiled.package) for live in group]
-        stated = [batch.facts(agents[0], agents=table) for table in tables]
+        stated = batch.facts_under(agents[0], tables)
         order = [sorted(cases, key=lambda case: -_about(live, case)) for live in group]
+        told = [dict.fromkeys(agents, facts) for facts in stated]
         found = [""] * len(group)
-        for start, end in ((0, _FIRST), (_FIRST, len(cases))):
+        for start, end in itertools.pairwise((0, *_ROUNDS, len(cases))):
             asked = [(at, case) for at in range(len(group)) if not found[at] for case in order[at][start:end]]
-            told = [dict.fromkeys(agents, facts) for facts in stated]
-            outcomes = batch.decide_under([(tables[at], _candidate(case).document(told[at])) for at, case in asked])
-            for (at, case), outcome in zip(asked, outcomes, strict=True):
-                if not found[at] and not _passes(case, outcome):
-                    found[at] = case.id
+            for begin in range(0, len(asked), _AT_ONCE):
+                part = [(at, case) for at, case in asked[begin : begin + _AT_ONCE] if not found[at]]
+                outcomes = batch.decide_under([(tables[at], _candidate(case).document(told[at])) for at, case in part])
+                for (at, case), outcome in zip(part, outcomes, strict=True):
+                    if not found[at] and not _passes(case, outcome):
+                        found[at] = case.id
         return found
 
 

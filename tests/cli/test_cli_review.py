@@ -88,6 +88,7 @@ def test_mutate_counts_every_mutant_and_fails_below_the_score(bundle: Path) -> N
     assert [e.message for e in strict_validator(schema("mutate")).iter_errors(found)] == []
     assert found["total"] == sum(found["counts"].values()) == len(found["mutants"])
     assert found["counts"]["noticed"] > 0
+    assert found["strict_score"] >= 0.95
     assert result.exit_code == (3 if found["counts"]["missed"] else 0)
     noticed = [m for m in found["mutants"] if (m["kind"], m["what"]) == ("flip", "allow becomes deny")]
     assert ("noticed", "search_docs_allowed") in [(m["state"], m["case"]) for m in noticed]

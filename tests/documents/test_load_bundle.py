@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 
 import pytest
 
-from gate.documents import load_bundle
+from gate.documents import load_bundle, with_document
 from gate.documents.models import (
     ApprovalContract,
     BundleMeta,
@@ -324,3 +325,31 @@ def test_reviewer_key_good_until_the_last_moment_is_read(bundle_folder: Path) ->
 def test_arguments_schema_with_a_misspelt_keyword_is_refused(bundle_folder: Path) -> None:
     change(bundle_folder / "capabilities.yaml", "required: [query]", "requred: [query]")
     assert report(bundle_folder) == ["capabilities.yaml:17:7 unknown_key"]
+
+
+def test_bundle_with_a_document_in_place_of_its_own_is_what_would_be_read(bundle_folder: Path) -> None:
+    path = bundle_folder / "policy.yaml"
+    before = load_bundle(bundle_folder)
+    change(path, "    emit: allow\n", "    emit: deny\n")
+    read = load_bundle(bundle_folder)
+    made = with_document(before, "policy.yaml", path.read_text("utf-8"), name="other")
+    assert made == dataclasses.replace(read, name="other")
+    assert before.policy.operations != made.policy.operations
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "code"),
+    [
+        ("policy.yaml", "policy:", "policy: [", "yaml_syntax"),
+        ("policy.yaml", "decision: deny", "decision: maybe", "schema_enum"),
+        ("bundle.yaml", "    - reviewers.yaml\n", "", "artifact_unlisted"),
+    ],
+)
+def test_unsound_document_in_place_of_its_own_is_refused(
+    bundle_folder: Path, file: str, old: str, new: str, code: str
+) -> None:
+    bundle = load_bundle(bundle_folder)
+    change(bundle_folder / file, old, new)
+    with pytest.raises(BundleError) as caught:
+        with_document(bundle, file, (bundle_folder / file).read_text("utf-8"), name="other")
+    assert code in {p.code for p in caught.value.problems}

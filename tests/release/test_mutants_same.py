@@ -57,3 +57,50 @@ def test_rule_that_is_more_than_data_is_not_proven_indistinct() -> None:
 
 def test_nothing_changed_is_no_proof() -> None:
     assert told("", "") is False
+
+
+LOW, MEDIUM, HIGH = (f'catalog["a"] := {{"risk_tier": "{word}", "mode": "read"}}' for word in ("low", "medium", "high"))
+TIERS = {"gate/a.rego": '_calm if router.capability.risk_tier in {"low", "medium"}'}
+
+
+def test_values_that_a_rule_lets_pass_alike_are_indistinct() -> None:
+    assert (told(LOW, MEDIUM, TIERS), told(LOW, HIGH, TIERS)) == (True, False)
+    assert told(LOW, 'catalog["a"] := {"mode": "read"}', TIERS) is False
+
+
+@pytest.mark.parametrize(("stated", "same"), [('["low", "high"]', True), ('["low"]', False), ('"low"', False)])
+def test_values_are_held_against_a_list_of_the_bundle_that_did_not_change(stated: str, same: bool) -> None:
+    core = {"gate/a.rego": "_calm if router.capability.risk_tier in router.bundle.tiers"}
+    envelope = f'bundle := {{"tiers": {stated}}}'
+    assert told(LOW, HIGH, core, own=envelope) is same
+    assert told(f"{LOW}\n\n{envelope}", f'{HIGH}\n\nbundle := {{"tiers": []}}', core, own=envelope) is False
+
+
+def test_field_of_the_document_by_the_same_name_is_another_field() -> None:
+    read = "_calm := input.state.risk_tier.status"
+    assert told(LOW, HIGH, {"gate/a.rego": read}) is True
+    assert told(LOW, HIGH, {"gate/a.rego": "_calm := catalog[input.request.capability].risk_tier"}) is False
+
+
+def test_value_left_out_is_indistinct_from_the_default_of_its_only_reader() -> None:
+    core = {"gate/a.rego": 'default _how := "deny"\n\n_how := router.mcp_controls.handling'}
+    assert (told(DENY, "", core), told(REFUSE, "", core), told(DENY, REFUSE, core)) == (True, False, False)
+
+
+@pytest.mark.parametrize(
+    ("own", "same"),
+    [("", True), ('call_controls["wanted"] := false', True), ('call_controls["wanted"] := true', False)],
+)
+def test_one_way_in_which_a_rule_holds_is_no_matter_while_another_holds_on_both_sides(own: str, same: bool) -> None:
+    core = {
+        "gate/a.rego": '_calm if router.call_controls.wanted == false\n\n_calm if router.capability.risk_tier == "low"',
+        "gate/router/router.rego": 'default call_controls := {\n\t"wanted": false,\n}',
+    }
+    assert told(LOW, HIGH, core, own=own) is same
+    assert told(f"{LOW}\n\n{own}", f'{HIGH}\n\ncall_controls["wanted"] := true', core, own=own) is False
+
+
+def test_version_that_follows_from_the_text_is_no_difference_by_itself() -> None:
+    entry = 'catalog["a"] := {{"capability_version": "{}", "arguments_digest": "{}"}}'
+    assert told(entry.format("v1", "d1"), entry.format("v2", "d1")) is True
+    assert told(entry.format("v1", "d1"), entry.format("v2", "d2")) is False
