@@ -110,7 +110,7 @@ def decision_point(compiled: Compiled, engine: str, root: Path) -> Iterator[tupl
         yield embedded, embedded.close
         return
     binary = opa.ensure().path
-    built = build([compiled], root / "dist", binary=binary)
+    built = build([compiled], root / "dist", binary=binary, trial=True)
     with Sidecar.start(
         tarball=built.path, opa=binary, listen=root / "run" / "opa.sock", work_dir=root / "run"
     ) as sidecar:
