@@ -62,7 +62,7 @@ def of_run(tx: Connection, tenant_id: str, run_id: str) -> Completion:
     found: dict[str, list[str]] = {each.name: [] for each in fields(Completion)}
     begun: set[tuple[str, str]] = set()
     effects = select(EFFECTS).where(EFFECTS.c.tenant_id == tenant_id, EFFECTS.c.run_id == run_id)
-    for row in tx.execute(effects).mappings():
+    for row in map(dict, tx.execute(effects).mappings()):
         begun.add((row["capability"], row["business_key"]))
         found[_PLACES[_status(row, now)]].append(row["capability"])
     for row in _asked(tx, tenant_id, run_id):
@@ -93,7 +93,7 @@ def _place(approval: Mapping[Any, Any], now: int, *, used: bool) -> str | None:
     return "waiting" if status in _OPEN and approval["expires_at_ms"] > now else "refused"
 
 
-def _asked(tx: Connection, tenant_id: str, run_id: str) -> list[Mapping[Any, Any]]:
+def _asked(tx: Connection, tenant_id: str, run_id: str) -> list[dict[Any, Any]]:
     query = (
         select(APPROVALS)
         .where(APPROVALS.c.tenant_id == tenant_id, APPROVALS.c.run_id == run_id)
