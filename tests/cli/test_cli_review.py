@@ -196,6 +196,27 @@ def test_trace_leads_from_decision_to_rule_line_contract_and_approval(world: Wor
     assert result.exit_code == 3
 
 
+def test_trace_of_an_executed_call_leads_to_who_signed_it_and_to_its_effect(world: World, tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    traced(world, file)
+    effect = world.break_write(key="intent-2", subject="Other hours")
+    asked = ("trace", "trace-1", "--bundle", world.bundle, "--trace", file, *world.records)
+    found = document(run(*asked, "--output", "json"))
+    (told,) = found["effects"]
+    (approval,) = (a for a in found["approvals"] if a["approval_id"] in told["approvals"])
+    assert (told["status"], told["action_digest"]) == ("side_effect_unknown", effect.action_digest)
+    assert (approval["status"], approval["action_digest"]) == ("consumed", effect.action_digest)
+    assert [vote["decision"] for vote in approval["votes"]] == ["approved"]
+    text = run(*asked).stdout
+    signer = approval["votes"][0]
+    assert f"  approved, signed by {signer['reviewer']} with key {signer['key_id']}\n" in text
+    assert f"  under approval {approval['approval_id']}\n" in text
+    # A start of a run names the rule that permits starts, and no other operation's.
+    (start,) = (s for s in found["steps"] if s["payload"].get("operation") == "run_start")
+    assert [r["rule"] for reason in start["reasons"] for r in reason["rules"]] == ["op.run_start"]
+    assert text.count("decided, from here on, by ") == 1
+
+
 def test_trace_that_nobody_knows_is_not_found(world: World) -> None:
     result = run("trace", "trace-x", "--bundle", world.bundle, *world.records)
     assert (result.exit_code, result.stdout) == (3, "nothing is known of trace trace-x\n")
