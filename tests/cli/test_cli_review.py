@@ -18,8 +18,10 @@ from gate.pdp import EmbeddedDecisionPoint
 from gate.release.diff import Change, Witness
 from gate.release.diff_batch import Outcome
 from gate.release.diff_documents import ABSENT
+from gate.release.docs import page_of
 from gate.release.mutants import Mutant
 from gate.release.mutate import Mutation, Verdict
+from gate.release.page import as_markdown
 from gate.trace import JsonlSink
 
 pytestmark = pytest.mark.opa
@@ -150,6 +152,18 @@ def test_docs_are_written_and_checked(bundle: Path, tmp_path: Path) -> None:
     html = (out / "my-bot.html").read_text("utf-8")
     assert html.startswith("<!doctype html>")
     assert "http" not in html.replace("http-equiv", "")
+
+
+def test_docs_say_what_controls_hold_back_what_may_be_spent_and_what_outlives_a_compaction(repo: Path) -> None:
+    page = as_markdown(page_of(compile_bundle(repo / "bundles" / "refund-desk")), shown=str)
+    (row,) = (line for line in page.split("\n") if line.startswith("| `issue_refund` | runs |"))
+    assert "is refused: `refund_manager_over_100` `refund_note_without_card`; needs approval: " in row
+    assert "| `refunded_per_principal_a_day` | `issue_refund` `issue_manager_refund` | at most 50000 |" in page
+    assert "| `run_budget` | everything that has an effect | at most 5 | effects | each run |" in page
+    assert "| `refund-once-per-charge` | required |" in page
+    assert "Nothing was measured yet: a compaction that is asked for is refused." in page
+    assert "1 day, then `cancel_run`; when rejected `continue_without`" in page
+    assert "| yes | for each of 2 capabilities that need or may need approval |" in page
 
 
 def test_releases_of_a_bundle_without_a_ledger_are_none(bundle: Path) -> None:
