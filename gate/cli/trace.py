@@ -68,8 +68,9 @@ def _text(found: Followed) -> Iterator[str]:
             yield f"  decided, from here on, by {_revision(step)}"
     for run in found.runs:
         yield f"run {cell(run.run_id)}: {run.status} for {cell(run.principal_id)} by agent {cell(run.agent_id)}"
-    for chain in found.chains:
-        yield f"  {chain.events} events, {'their chain holds' if chain.sound else 'BROKEN'}"
+        for chain in found.chains:
+            if chain.run_id == run.run_id:
+                yield f"  {chain.events} events, {'their chain holds' if chain.sound else 'BROKEN'}"
     for approval in found.approvals:
         at = found.contracts.get(approval.contract_id)
         where = f" ({visible(at[0])}:{at[1]})" if at else " (not in this bundle)"
