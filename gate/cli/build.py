@@ -13,7 +13,6 @@ from gate.cli.rendering import cell, emit_fields, emit_json, note
 from gate.compiler import Compiled, compile_bundle
 from gate.errors import BundleError, Problem, ToolchainError
 from gate.pdp.watching import publish
-from gate.release.ledger import require_immutable
 from gate.release.provenance import attest
 from gate.release.signing import SigningKey
 
@@ -40,7 +39,6 @@ def build(
     agent that two bundles govern.
     """
     compiled = compiled_bundles(bundles)
-    require_immutable(compiled)
     built = release.build(compiled, out, binary=opa_binary(), signing_key=signing_key)
     provenance = attest(built, compiled, signing_key=signing_key)
     if published is not None:

@@ -9,22 +9,31 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from gate.cli.options import output_option, story_options
-from gate.lab.demo import Step, stage
+from gate.cli.options import PATH, option, output_option, story_options
+from gate.cli.rendering import note
+from gate.lab.demo import RECORDS, TENANT, TRACE, TRACE_FILE, Step, stage
 
 
 @click.command()
 @story_options("bundles/support-triage", bundle_help="Bundle the story is played on; a copy of it is used.")
+@option("--keep", type=PATH, envvar="GATE_KEEP", help="New folder to leave records, trace and the bundle's copy in.")
 @output_option()
-def demo(bundle: Path, engine: str, output: str) -> None:
+def demo(bundle: Path, engine: str, keep: Path | None, output: str) -> None:
     """Play the support-triage story and show each verdict with its reason codes."""
-    with stage(bundle, engine) as story:
+    with stage(bundle, engine, keep=keep) as story:
         steps = list(story.play())
+    if keep is not None:
+        note(f"follow it: {_follow(keep.resolve(), bundle.resolve().name)}")
     if output == "json":
         rows = [{"title": s.title, "verdict": s.verdict, "reasons": list(s.reasons), "ran": s.ran} for s in steps]
         click.echo(json.dumps({"engine": engine, "steps": rows, "tickets": len(story.service.tickets)}))
         return
     _render(steps, engine, len(story.service.tickets))
+
+
+def _follow(kept: Path, bundle: str) -> str:
+    told = f"--trace {kept / TRACE_FILE} --store sqlite:///{kept / RECORDS} --tenant {TENANT}"
+    return f"gate trace {TRACE} --bundle {kept / bundle} {told}"
 
 
 def _render(steps: list[Step], engine: str, tickets: int) -> None:

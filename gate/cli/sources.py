@@ -176,7 +176,7 @@ def local_point(compiled: Compiled, engine: str | None) -> Iterator[tuple[str, D
         folder.mkdir()
         copy = dataclasses.replace(compiled, bundle=dataclasses.replace(compiled.bundle, folder=folder))
         write(copy)
-        built = build([copy], Path(scratch) / "dist", binary=binary)
+        built = build([copy], Path(scratch) / "dist", binary=binary, trial=True)
         with Sidecar.start(
             tarball=built.path, opa=binary, listen=Path(scratch) / "s" / "opa.sock", work_dir=Path(scratch) / "w"
         ) as sidecar:

@@ -15,7 +15,7 @@ from gate.cli.sources import opened_store
 from gate.compiler import compile_bundle
 from gate.documents import visible
 from gate.errors import EXIT_DENIED
-from gate.release.following import Followed, Step, follow
+from gate.release.following import Followed, Step, follow, signed_by
 from gate.release.origins import Origin
 
 
@@ -59,31 +59,48 @@ def _text(found: Followed) -> Iterator[str]:
     if not found.found:
         yield f"nothing is known of trace {cell(found.trace_id)}"
         return
+    decided = None
     for step in found.steps:
         yield from _step(step)
+        # Once, and again when another revision decides: an auditor looks for the change.
+        if step.payload.get("revision") not in (None, "", decided):
+            decided = step.payload["revision"]
+            yield f"  decided, from here on, by {_revision(step)}"
     for run in found.runs:
         yield f"run {cell(run.run_id)}: {run.status} for {cell(run.principal_id)} by agent {cell(run.agent_id)}"
-    for chain in found.chains:
-        yield f"  {chain.events} events, {'their chain holds' if chain.sound else 'BROKEN'}"
+        for chain in found.chains:
+            if chain.run_id == run.run_id:
+                yield f"  {chain.events} events, {'their chain holds' if chain.sound else 'BROKEN'}"
     for approval in found.approvals:
         at = found.contracts.get(approval.contract_id)
         where = f" ({visible(at[0])}:{at[1]})" if at else " (not in this bundle)"
         yield f"approval {cell(approval.approval_id)}: {approval.status} for {cell(approval.capability)}"
-        yield f"  contract {cell(approval.contract_id)}{where}, {len(approval.votes)} votes"
+        yield f"  asked for at {timestamp(approval.created_at_ms)} under contract {cell(approval.contract_id)}{where}"
+        yield f"  action {cell(approval.action_digest)}"
+        for vote in map(signed_by, approval.votes):
+            yield f"  {cell(vote['decision'])}, signed by {cell(vote['reviewer'])} with key {cell(vote['key_id'])}"
         yield f"  version {cell(approval.bundle_version)}, release {cell(approval.release_identity)}"
     for effect in found.effects:
         yield f"effect {cell(effect.capability)}: {effect.status}, key {cell(effect.idempotency_key)}"
+        yield f"  attempt {effect.attempt} in run {cell(effect.run_id)}, action {cell(effect.action_digest)}"
+        for approval in found.approvals_of(effect):
+            yield f"  under approval {cell(approval.approval_id)}"
+        if effect.evidence_ref:
+            yield f"  reconciled on evidence {cell(effect.evidence_ref)}"
 
 
 def _step(step: Step) -> Iterator[str]:
-    said = [cell(str(step.payload[name])) for name in ("capability", "verdict", "status") if step.payload.get(name)]
+    names = ("operation", "capability", "verdict", "status")
+    said = [cell(str(step.payload[name])) for name in names if step.payload.get(name)]
     yield f"{timestamp(step.at_ms)}  {visible(step.event_type)}  {' '.join(said)}".rstrip()
     for code, rules in step.reasons:
         yield f"  {visible(code)}  {', '.join(map(_rule, rules)) or 'no rule of this bundle'}"
-    if step.payload.get("revision"):
-        release = step.release
-        known = f"version {release.version}, {release.release_identity}" if release else "not in the ledger"
-        yield f"  decided by {cell(str(step.payload['revision']))}: {visible(known)}"
+
+
+def _revision(step: Step) -> str:
+    release = step.release
+    known = f"version {release.version}, {release.release_identity}" if release else "not in the ledger"
+    return f"{cell(str(step.payload['revision']))}: {visible(known)}"
 
 
 def _rule(origin: Origin) -> str:
@@ -133,7 +150,7 @@ def _document(found: Followed) -> dict[str, Any]:
                 "action_digest": a.action_digest,
                 "bundle_version": a.bundle_version,
                 "release_identity": a.release_identity,
-                "votes": len(a.votes),
+                "votes": [signed_by(vote) for vote in a.votes],
             }
             for a in found.approvals
         ],
@@ -144,6 +161,9 @@ def _document(found: Followed) -> dict[str, Any]:
                 "idempotency_key": e.idempotency_key,
                 "action_digest": e.action_digest,
                 "run_id": e.run_id,
+                "attempt": e.attempt,
+                "approvals": [a.approval_id for a in found.approvals_of(e)],
+                "evidence_ref": e.evidence_ref,
             }
             for e in found.effects
         ],

@@ -20,12 +20,13 @@ from gate.canonical import canonical_bytes, parse
 from gate.compiler.model import CHECKPOINTS
 from gate.continuity import Desk, Sealer
 from gate.decision import ActionBlocked, Decision
-from gate.enforcement.asking import ask, refusal
+from gate.enforcement.asking import Answer, ask, refusal
 from gate.enforcement.call_token import token_of
 from gate.enforcement.crossing import Crossing
 from gate.enforcement.deadline import run_with_deadline
 from gate.enforcement.obligations import ENDED, MAX_ROUNDS, refuse_unknown, undischarged
 from gate.enforcement.outcome import AlreadyCommitted, EffectNotStarted, EffectOutcomeUnknown
+from gate.enforcement.partial import marked
 from gate.enforcement.plan import PlanCarrier
 from gate.enforcement.planning import Planning
 from gate.enforcement.redaction import redacted
@@ -215,6 +216,9 @@ class Gate(Crossing, Planning):
 
         Raises `InputError` for an operation that is not in `CHECKPOINT_OF` and for a request that is not JSON.
         """
+        return self._asked(run, operation, request).decision
+
+    def _asked(self, run: Run, operation: str, request: Mapping[str, Any] | None) -> Answer:
         require_text("operation", operation)
         checkpoint = CHECKPOINT_OF.get(operation)
         if checkpoint is None:
@@ -230,26 +234,36 @@ class Gate(Crossing, Planning):
                 request={} if request is None else request,
             )
 
-        return self._tracer.decision(run, ask(self._point, run.agent_id, prepare).decision)
+        answer = ask(self._point, run.agent_id, prepare)
+        self._tracer.decision(run, answer.decision)
+        return answer
 
     def emit(self, run: Run, output: Any) -> Any:
         """What of `output` may leave, asked at checkpoint output: a copy of exactly what was decided about.
 
-        `output` is a text, which predicates see as `request.text`, or a JSON object or list. Raises `ActionBlocked`
-        when it may not leave, or must be redacted where nothing can be pointed at.
+        `output` is a text, which predicates see as `request.text`, or a JSON object or list. Where the run's work is
+        not whole, the copy says what was finished, failed or is unknown (`gate.enforcement.partial`); policies see the
+        same as `state.completion`. Raises `ActionBlocked` when it may not leave, must be redacted where nothing can be
+        pointed at, or must be marked and is a list.
         """
         output = parse(canonical_bytes(output))
+        shown = output
         for _ in range(MAX_ROUNDS):
-            request = {"text": output} if isinstance(output, str) else {"output": output}
-            decision = self.check(run, "emit", request).enforce()
+            request = {"text": shown} if isinstance(shown, str) else {"output": shown}
+            answer = self._asked(run, "emit", request)
+            decision = answer.decision.enforce()
             try:
-                refuse_unknown(decision, frozenset({"redact"}))
-                blanked = redacted(decision, output)
+                refuse_unknown(decision, frozenset({"redact", "mark_partial"}))
+                # Of the unmarked output, so that a mark is not marked when the work went on meanwhile.
+                output = redacted(decision, output)
+                wanted = output
+                if decision.obligation("mark_partial") is not None:
+                    wanted = marked(output, None if answer.prepared is None else answer.prepared.completion)
             except EvidenceError as exc:
                 raise ActionBlocked(refusal(exc, None)) from exc
-            if blanked is output:
-                return output
-            output = blanked
+            if wanted == shown:
+                return shown
+            shown = wanted
         raise ActionBlocked(refusal(undischarged(), None))
 
     def check_call(self, run: Run, call: Call) -> Decision:

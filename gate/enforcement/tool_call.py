@@ -24,7 +24,7 @@ from gate.enforcement.tracing import Tracer
 from gate.errors import ConflictError, EvidenceError, InputError
 from gate.evidence import Action, Call, EvidenceBuilder, PlanPlace, Prepared, Run, redacted_view
 from gate.pdp import DecisionPoint
-from gate.records import ApprovalRequest, Claim, Claimed, CounterUse, EffectStatus, HistoryStep, Store
+from gate.records import NARROWED, ApprovalRequest, Claim, Claimed, CounterUse, EffectStatus, HistoryStep, Store
 
 Signer = Callable[[Claimed, Prepared], str]
 
@@ -163,6 +163,11 @@ class CallRunner:
                 continue
             except EvidenceError as exc:
                 raise ActionBlocked(refusal(exc, prepared)) from exc
+            if answer.decision.obligation("mark_partial") is not None:
+                # So that whatever is told at the end of the run tells it, too.
+                self.store.append_event(
+                    run.identity.tenant_id or "", run.run_id, NARROWED, {"capability": call.capability}
+                )
             return ToolCall(decision=answer.decision, prepared=prepared, claimed=claimed, sign=self.sign)
         error = ConflictError(
             "the records kept changing while the call was decided",

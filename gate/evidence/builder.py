@@ -21,7 +21,7 @@ from gate.evidence.state import constraint_facts, effect_facts, run_facts, versi
 from gate.evidence.trajectory import Trajectory, trajectory
 from gate.evidence.votes import approval_facts, vote_facts
 from gate.pdp import Facts
-from gate.records import ApprovalRecord, BoundaryRecord, EffectRecord, RunRecord, Store, StoredVote
+from gate.records import ApprovalRecord, BoundaryRecord, Completion, EffectRecord, RunRecord, Store, StoredVote
 
 SCHEMA_VERSION = "gate-input/v1"
 
@@ -38,6 +38,8 @@ class Prepared:
     effect: EffectRecord | None = None
     constraint_version: int = 0
     """Of the constraints that bind the principal in every run."""
+    completion: Completion | None = None
+    """What became of the run's work, looked up for an answer only."""
     trajectory: Trajectory | None = None
     """Place of the call in the history of its run; None when no rule over history is about the capability."""
 
@@ -87,7 +89,11 @@ class EvidenceBuilder:
         )
         if collected:
             document["evidence"] = collected
-        return Prepared(document=document, facts=facts, run=record)
+        completion = None
+        if operation == "emit" and record is not None:
+            completion = self.store.completion(record.tenant_id, record.run_id)
+            document["state"]["completion"] = completion.counts()
+        return Prepared(document=document, facts=facts, run=record, completion=completion)
 
     def tool_call(
         self,

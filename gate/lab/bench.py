@@ -114,7 +114,7 @@ def measure_calls(bundle: Path, *, rounds: int) -> Iterator[Timing]:
         compiled = compile_bundle(bundle)
         # One source, as a host with MCP tools has; what it costs is part of a full check.
         registry = Witnesses.hired().sources(compiled, environment="bench")[:1]
-        built = build([compiled], root / "dist", binary=binary)
+        built = build([compiled], root / "dist", binary=binary, trial=True)
         for transport in ("tcp", "socket"):
             listen: Any = "tcp" if transport == "tcp" else root / "s" / "opa.sock"
             with (
@@ -198,7 +198,7 @@ def measure_growth(bundles: Sequence[tuple[int, int, int]], *, rounds: int) -> I
             compiled = compile_bundle(root / "synthetic")
             write(compiled)
             seconds = time.perf_counter() - start
-            built = build([compiled], root / "dist", binary=binary)
+            built = build([compiled], root / "dist", binary=binary, trial=True)
             with Sidecar.start(
                 tarball=built.path,
                 opa=binary,

@@ -131,8 +131,8 @@ def soak(bundle: Compiled, other: Compiled, *, binary: Path, seconds: float, thr
         place = Path(scratch)
         key = new_pair(place / "soak.pem", kind="ecdsa")
         signing = read_signing_key(place / "soak.pem")
-        one = build([bundle], place / "one", binary=binary, signing_key=signing)
-        two = build([bundle, other], place / "two", binary=binary, signing_key=signing)
+        one = build([bundle], place / "one", binary=binary, signing_key=signing, trial=True)
+        two = build([bundle, other], place / "two", binary=binary, signing_key=signing, trial=True)
         publish(one.path, place / "published")
         with BundleServer(place / "published") as server:
             world = _World(binary, place, key, Polling(url=server.url, min_delay_s=1, max_delay_s=1), one.revision)

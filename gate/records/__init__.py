@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from gate.records.boundaries import BoundaryRecord, BoundaryStatus, EventRange, NewChild
 from gate.records.chains import ChainState
+from gate.records.completion import NARROWED, Completion
 from gate.records.constraints import ConstraintRecord, NewConstraint
 from gate.records.continuity_store import BoundaryProof, RunSnapshot
 from gate.records.database import ISOLATION_LEVELS
@@ -64,6 +65,7 @@ from gate.records.votes import (
 __all__ = [
     "DOMAIN",
     "ISOLATION_LEVELS",
+    "NARROWED",
     "ActionRef",
     "ActionState",
     "ApprovalRecord",
@@ -77,6 +79,7 @@ __all__ = [
     "Claim",
     "Claimed",
     "CommittedPair",
+    "Completion",
     "ConstraintRecord",
     "CounterRecord",
     "CounterUse",

@@ -6,7 +6,8 @@ Each method is one transaction, tenant first. Use it through `gate.records.Store
 from __future__ import annotations
 
 from gate.errors import InputError
-from gate.records import checks, claims, counters, dispatches, effects
+from gate.records import checks, claims, completion, counters, dispatches, effects
+from gate.records.completion import Completion
 from gate.records.database import Database
 from gate.records.dispatches import Dispatch
 from gate.records.keys import EffectKey
@@ -49,6 +50,11 @@ class EffectStore:
                 idempotency_key=idempotency_key,
             )
         )
+
+    def completion(self, tenant_id: str, run_id: str) -> Completion:
+        """What became of everything the run set out to do; all of it empty when the tenant has no such run."""
+        tenant_id, run_id = checks.name("tenant_id", tenant_id), checks.name("run_id", run_id)
+        return self._database.reading(lambda tx: completion.of_run(tx, tenant_id, run_id))
 
     def claim(self, wanted: Claim) -> Claimed:
         """Takes the effect and spends the approval, if everything the decision read still holds.

@@ -1,7 +1,7 @@
 """Builds the OPA bundle of one or several compiled bundles: reproducible, rooted at `gate`, signed, without tests.
 
 The same modules give the same tarball, signed ones included when the key is RSA. Never builds compiled Rego that is not
-what the YAML compiles to.
+what the YAML compiles to, nor, unless it is a trial, other content under a version that was released.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from gate.compiler import Assembly, Compiled, assemble, differences
 from gate.documents.releases import version_order
 from gate.errors import BundleError, GateError, Problem
 from gate.pdp import verify_bundle
+from gate.release.ledger import require_immutable
 from gate.release.signing import SigningKey
 
 ROOTS = ("gate",)
@@ -40,12 +41,23 @@ class Built:
     """Digest of the tarball's bytes."""
 
 
-def build(compiled: Sequence[Compiled], out_dir: Path, *, binary: Path, signing_key: SigningKey | None = None) -> Built:
+def build(
+    compiled: Sequence[Compiled],
+    out_dir: Path,
+    *,
+    binary: Path,
+    signing_key: SigningKey | None = None,
+    trial: bool = False,
+) -> Built:
     """Builds `compiled` into `out_dir`, signed with `signing_key` when there is one.
 
-    Raises `BundleError` when the checked-in Rego is stale.
+    `trial`: a tarball that is asked here and never handed on (a demo, a measurement, a mutant) may hold other content
+    than the ledger has under its version. Raises `BundleError` when the checked-in Rego is stale, and, unless it is a
+    trial, when content changed after its version was released (DESIGN 11); nothing is written then.
     """
     require_checked_in(compiled)
+    if not trial:
+        require_immutable(compiled)
     assembly = assemble(compiled)
     name = compiled[0].bundle.name if len(compiled) == 1 else "linked"
     out_dir = out_dir.resolve()  # opa runs in the staging tree

@@ -13,13 +13,16 @@ from dataclasses import dataclass
 
 from gate.compiler import Compiled, assemble
 from gate.compiler.model import CHECKPOINTS
-from gate.documents import ApprovalContract, pointer_of, policies_dir
+from gate.documents import ApprovalContract, policies_dir
 from gate.documents.releases import Ledger, load_ledger
+from gate.release.docs_bounds import bounds, duration, lasting, place
 from gate.release.ledger import changed_files, content_of
 from gate.release.page import Block, Cell, Code, Heading, Paragraph, Table
 from gate.release.rego_text import RegoText
 
 _DECISIONS = {"allow": "runs", "approval_required": "runs when approved", "deny": "is refused"}
+_HOLDS = {"deny": "is refused:", "require_approval": "needs approval:", "redact": "is redacted:", "warn": "warns:"}
+"""What a control does to a call, the strictest first."""
 _CORE = re.compile(r"^# title: (.+)$", re.MULTILINE)
 _PACKAGE = re.compile(r"^package (gate[\w.]*)$", re.MULTILINE)
 
@@ -67,6 +70,8 @@ def page_of(compiled: Compiled) -> list[Block]:
         *_may(compiled),
         *_approvals(compiled),
         *_denied(compiled),
+        *bounds(compiled),
+        *lasting(compiled),
         *_controls(compiled),
         *_rules(compiled),
     ]
@@ -119,7 +124,12 @@ def _linkable(compiled: Compiled) -> Question:
 
 def _contracts(compiled: Compiled) -> Question:
     bundle = compiled.bundle
-    needing = [name for name, entry in bundle.policy.capabilities.items() if entry.decision == "approval_required"]
+    controlled = {name for c in bundle.checkpoints if c.action == "require_approval" for name in c.applies_to}
+    needing = [
+        name
+        for name, entry in bundle.policy.capabilities.items()
+        if entry.decision == "approval_required" or (entry.decision == "allow" and name in controlled)
+    ]
     covered = {contract.capability for contract in bundle.contracts}
     missing = [name for name in needing if name not in covered]
     return Question(
@@ -127,7 +137,7 @@ def _contracts(compiled: Compiled) -> Question:
         answer="no" if missing else "yes",
         because=("none for", *(Code(name) for name in missing))
         if missing
-        else (f"{len(covered)} for {len(needing)} capabilities that need approval",),
+        else (f"for each of {len(needing)} capabilities that need or may need approval",),
     )
 
 
@@ -179,11 +189,6 @@ def _verifiers(compiled: Compiled) -> Question:
     return Question(text=text, answer="no", because="none is named, so no verifier's word counts")
 
 
-def _place(compiled: Compiled, file: str, *tokens: str | int) -> Code:
-    line, _ = compiled.bundle.documents[file].position(pointer_of(*tokens), key=True)
-    return Code(f"{file}:{line}")
-
-
 def _may(compiled: Compiled) -> Iterator[Block]:
     bundle = compiled.bundle
     yield Heading(2, "What the agent may do")
@@ -196,21 +201,37 @@ def _may(compiled: Compiled) -> Iterator[Block]:
                     Code(name),
                     _DECISIONS[entry.decision],
                     Code(entry.when) if entry.when else "always",
+                    _held(compiled, name),
                     f"{capability.risk_tier} risk, {capability.side_effect}",
                     (f"{capability.transport} as", Code(capability.tool_principal)),
                     (f"{capability.network_access}:", *(Code(host) for host in capability.allowed_egress)),
-                    _place(compiled, "policy.yaml", "policy", "capabilities", name),
+                    place(compiled, "policy.yaml", "policy", "capabilities", name),
                 )
             )
-    yield Table(("capability", "a call", "when", "catalog", "by", "network", "where"), tuple(rows))
+    yield Table(("capability", "a call", "when", "unless a control", "catalog", "by", "network", "where"), tuple(rows))
     allowed = [(o, d) for o, d in bundle.policy.operations.items() if d == "allow"]
     yield Heading(3, "Other operations")
     operations = tuple(
-        (Code(o), "allowed", _place(compiled, "policy.yaml", "policy", "operations", o)) for o, _ in allowed
+        (Code(o), "allowed", place(compiled, "policy.yaml", "policy", "operations", o)) for o, _ in allowed
     )
     yield Table(("operation", "is", "where"), operations)
     if bundle.policy.allow_kinds:
         yield Paragraph(("Memory of these kinds may be written:", *(Code(kind) for kind in bundle.policy.allow_kinds)))
+
+
+def _held(compiled: Compiled, capability: str) -> Cell:
+    """The controls that hold calls of `capability` back, by what they do."""
+    said: list[str | Code] = []
+    for action, words in _HOLDS.items():
+        codes = [
+            Code(control.policy_requirement)
+            for control in compiled.bundle.checkpoints
+            if control.action == action
+            and control.checkpoint == "tool_execution"
+            and (capability in control.applies_to or control.applies_to == ("*",))
+        ]
+        said += [("; " if said else "") + words, *codes] if codes else []
+    return tuple(said) or "none does"
 
 
 def _approvals(compiled: Compiled) -> Iterator[Block]:
@@ -225,8 +246,13 @@ def _approvals(compiled: Compiled) -> Iterator[Block]:
             _who(contract),
             _people(compiled, contract),
             tuple(Code(name) for name in contract.request_fields),
-            f"{contract.max_wait_seconds} s, then {contract.on_expiry}; rejected: {contract.on_reject}",
-            _place(compiled, "approvals.yaml", "approval_contracts", index),
+            (
+                f"{duration(contract.max_wait_seconds)}, then",
+                Code(contract.on_expiry),
+                "; when rejected",
+                Code(contract.on_reject),
+            ),
+            place(compiled, "approvals.yaml", "approval_contracts", index),
         )
         for index, contract in enumerate(bundle.contracts)
     )
@@ -254,22 +280,22 @@ def _denied(compiled: Compiled) -> Iterator[Block]:
     for name, entry in bundle.policy.capabilities.items():
         if entry.decision == "deny":
             why = "named to be refused" + ("" if name in bundle.capabilities else ", and not in the catalog")
-            rows.append((Code(name), why, _place(compiled, "policy.yaml", "policy", "capabilities", name)))
+            rows.append((Code(name), why, place(compiled, "policy.yaml", "policy", "capabilities", name)))
     for name in bundle.capabilities:
         if name not in bundle.policy.capabilities:
-            rows.append((Code(name), "no policy names it", _place(compiled, "capabilities.yaml", "capabilities", name)))
+            rows.append((Code(name), "no policy names it", place(compiled, "capabilities.yaml", "capabilities", name)))
     for checkpoint, operations in CHECKPOINTS.items():
         for operation in operations:
             if operation != "call_tool" and bundle.policy.operations.get(operation) != "allow":
                 named = operation in bundle.policy.operations
                 at: tuple[str, ...] = ("policy", "operations", *((operation,) if named else ()))
                 why = f"operation at {checkpoint}, {'denied' if named else 'not named'}"
-                rows.append((Code(operation), why, _place(compiled, "policy.yaml", *at)))
+                rows.append((Code(operation), why, place(compiled, "policy.yaml", *at)))
     rows += [
         (
             Code(c.policy_requirement),
             _condition(c.predicate, c.judge),
-            _place(compiled, "checkpoints.yaml", "control_checkpoints", i),
+            place(compiled, "checkpoints.yaml", "control_checkpoints", i),
         )
         for i, c in enumerate(bundle.checkpoints)
         if c.action == "deny"
@@ -280,7 +306,7 @@ def _denied(compiled: Compiled) -> Iterator[Block]:
 
 def _condition(predicate: str | None, judge: str | None) -> Cell:
     if predicate is not None:
-        return ("unless it is certain that this is false:", Code(predicate))
+        return ("when", Code(predicate), "or when nobody can tell")
     return ("unless verifier", Code(str(judge)), "passed exactly this action")
 
 
@@ -296,7 +322,7 @@ def _controls(compiled: Compiled) -> Iterator[Block]:
                 (c.action, *(Code(p) for p in c.redact)),
                 _condition(c.predicate, c.judge),
                 Code(c.eval_case_id),
-                _place(compiled, "checkpoints.yaml", "control_checkpoints", i),
+                place(compiled, "checkpoints.yaml", "control_checkpoints", i),
             )
             for i, c in enumerate(bundle.checkpoints)
         )
@@ -309,7 +335,7 @@ def _controls(compiled: Compiled) -> Iterator[Block]:
                 section,
                 Code(name),
                 Code(json.dumps(value, ensure_ascii=True)),
-                _place(compiled, "runtime-controls.yaml", "runtime_controls", section, name),
+                place(compiled, "runtime-controls.yaml", "runtime_controls", section, name),
             )
             for section, values in document.value["runtime_controls"].items()
             for name, value in values.items()

@@ -12,14 +12,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gate.canonical import parse
 from gate.compiler import Compiled, assemble
 from gate.documents import schema, strict_validator
 from gate.documents.releases import Ledger, Release, load_ledger
-from gate.errors import InputError
-from gate.records import ApprovalRecord, ChainState, EffectRecord, RunRecord, Store
+from gate.errors import GateError, InputError
+from gate.records import ApprovalRecord, ApprovalStatus, ChainState, EffectRecord, RunRecord, Store, StoredVote
 from gate.release.origins import Origin, Origins
 
 _MAX_LINE_BYTES = 1 << 20
+_OPERATIONS: Mapping[str, str] = {
+    **dict.fromkeys(("tool_call_allowed", "tool_call_blocked"), "call_tool"),
+    **dict.fromkeys(("context_rehydration", "continuity_validation_failed"), "rehydrate"),
+}
+"""What was asked about, by the type of events that do not say it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +56,15 @@ class Followed:
     contracts: Mapping[str, tuple[str, int]]
     """File and line of each contract that one of the approvals is under."""
     effects: tuple[EffectRecord, ...]
+
+    def approvals_of(self, effect: EffectRecord) -> tuple[ApprovalRecord, ...]:
+        """The consumed approvals of exactly the action that `effect` is of."""
+        return tuple(
+            a
+            for a in self.approvals
+            if a.status is ApprovalStatus.CONSUMED
+            and (a.capability, a.action_digest) == (effect.capability, effect.action_digest)
+        )
 
     @property
     def found(self) -> bool:
@@ -83,8 +98,9 @@ def follow(
     if store is not None and tenant_id is not None:
         runs = tuple(store.runs_of_trace(tenant_id, trace_id))
         ids = {run.run_id for run in runs}
-        approvals = tuple(a for a in store.approvals(tenant_id) if a.run_id in ids or a.trace_id == trace_id)
-        effects = tuple(e for e in store.effects(tenant_id) if e.run_id in ids)
+        asked = [a for a in store.approvals(tenant_id) if a.run_id in ids or a.trace_id == trace_id]
+        approvals = tuple(sorted(asked, key=lambda a: (a.created_at_ms, a.approval_id)))
+        effects = tuple(e for e in reversed(store.effects(tenant_id)) if e.run_id in ids)  # last changed last
         chains = tuple(chain for run in runs for chain in store.inspect_chains(tenant_id, run.run_id))
     return Followed(
         trace_id=trace_id,
@@ -95,6 +111,19 @@ def follow(
         contracts=_contracts(compiled, {a.contract_id for a in approvals}),
         effects=effects,
     )
+
+
+def signed_by(vote: StoredVote) -> dict[str, str | None]:
+    """What a vote's bytes say of themselves: reviewer, key_id and decision; null what they do not say.
+
+    A vote of a consumed approval was verified when it was consumed; this reads it, and verifies nothing.
+    """
+    try:
+        payload = parse(vote.payload)
+    except GateError:
+        payload = None
+    said = payload if isinstance(payload, dict) else {}
+    return {name: _word(said.get(name)) for name in ("reviewer", "key_id", "decision")}
 
 
 def _contracts(compiled: Compiled, wanted: set[str]) -> dict[str, tuple[str, int]]:
@@ -117,6 +146,7 @@ def _steps(trace_id: str, trace: Path, compiled: Compiled) -> Iterator[Step]:
 def _step(event: Mapping[str, Any], origins: Origins, ledger: Ledger, revision: str) -> Step:
     payload = event["payload"]
     capability = payload.get("capability")
+    operation = _OPERATIONS.get(event["event_type"], payload.get("operation"))
     reasons = payload.get("reasons")
     codes = [code for code in reasons if isinstance(code, str)] if isinstance(reasons, list) else []
     decided = payload.get("revision")
@@ -124,10 +154,14 @@ def _step(event: Mapping[str, Any], origins: Origins, ledger: Ledger, revision: 
         at_ms=event["at_ms"],
         event_type=event["event_type"],
         payload=payload,
-        reasons=tuple((code, origins.of(code, capability if isinstance(capability, str) else None)) for code in codes),
+        reasons=tuple((code, origins.of(code, _word(capability), _word(operation))) for code in codes),
         release=next((r for r in ledger.releases if r.revision == decided), None),
         same_revision=decided == revision,
     )
+
+
+def _word(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _events(trace: Path) -> Iterator[Mapping[str, Any]]:

@@ -33,6 +33,8 @@ class Origin:
     """1-based."""
     capability: str | None
     """The capability it is bound to; None for any."""
+    operation: str | None = None
+    """The operation it is bound to; None for any."""
 
 
 class Origins:
@@ -47,19 +49,22 @@ class Origins:
                 source = json.loads(match[4])
                 place = places.get(source, {"line": 1})
                 file = str(folder / source.partition("#")[0])
-                self._add(match, file, int(place["line"]), rule.bound.get("request.capability"))
+                self._add(match, file, int(place["line"]), rule.bound)
         for path, text in assemble([compiled]).modules.items():
             if not path.startswith("gate/bundles/"):
                 for match in _MADE.finditer(text):
-                    self._add(match, f"policies/{path}", text.count("\n", 0, match.start()) + 1, None)
+                    self._add(match, f"policies/{path}", text.count("\n", 0, match.start()) + 1, {})
 
-    def of(self, code: str, capability: str | None) -> tuple[Origin, ...]:
-        """The rules that raise `code` about `capability`, those bound to it before those bound to none."""
-        found = self._by_code.get(code, [])
+    def of(self, code: str, capability: str | None, operation: str | None = None) -> tuple[Origin, ...]:
+        """The rules that raise `code` about `capability`, those bound to it before those bound to none.
+
+        `operation`: what was asked about, so that rules about another are left out; None when nobody knows.
+        """
+        found = [one for one in self._by_code.get(code, []) if operation in (None, one.operation) or not one.operation]
         own = [one for one in found if capability is not None and one.capability == capability]
         return tuple(own or [one for one in found if one.capability is None or capability is None])
 
-    def _add(self, match: re.Match[str], file: str, line: int, capability: str | None) -> None:
+    def _add(self, match: re.Match[str], file: str, line: int, bound: Mapping[str, str]) -> None:
         code = json.loads(match[1])
         origin = Origin(
             code=code,
@@ -67,6 +72,7 @@ class Origins:
             rule=json.loads(match[3]),
             file=file,
             line=line,
-            capability=capability,
+            capability=bound.get("request.capability"),
+            operation=bound.get("operation"),
         )
         self._by_code.setdefault(code, []).append(origin)

@@ -13,9 +13,11 @@ Shown = Callable[[str], str]
 """Makes characters visible that would hide or move others."""
 
 _STYLE = """
-body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}
-table{border-collapse:collapse;width:100%;margin:1rem 0}th,td{border:1px solid #ccc;padding:.35rem .6rem;
-text-align:left;vertical-align:top}th{background:#f3f3f3}code{background:#f3f3f3;padding:0 .2rem}h2{margin-top:2.5rem}
+body{font:16px/1.5 system-ui,sans-serif;max-width:92rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}
+table{border-collapse:collapse;display:block;overflow-x:auto;margin:1rem 0}
+th,td{border:1px solid #ccc;padding:.35rem .6rem;
+text-align:left;vertical-align:top;overflow-wrap:break-word}
+th{background:#f3f3f3}code{background:#f3f3f3;padding:0 .2rem}h2{margin-top:2.5rem}
 @media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#161616}th,code{background:#262626}th,td{border-color:#444}}
 @media print{body{max-width:none}}
 """

@@ -216,7 +216,7 @@ def test_approved_call_runs_exactly_once(world: World) -> None:
 def test_vote_through_a_sidecar_is_applied(world: World, tmp_path: Path, opa_binary: Path) -> None:
     approval = world.ask()
     token = tmp_path / "token"
-    built = build([compile_bundle(world.bundle)], tmp_path / "dist", binary=opa.find().path)
+    built = build([compile_bundle(world.bundle)], tmp_path / "dist", binary=opa.find().path, trial=True)
     with Sidecar.start(tarball=built.path, opa=opa_binary, listen="tcp", work_dir=tmp_path / "w") as sidecar:
         token.write_text(sidecar.token, encoding="ascii")
         token.chmod(0o600)

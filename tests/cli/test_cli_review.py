@@ -18,8 +18,10 @@ from gate.pdp import EmbeddedDecisionPoint
 from gate.release.diff import Change, Witness
 from gate.release.diff_batch import Outcome
 from gate.release.diff_documents import ABSENT
+from gate.release.docs import page_of
 from gate.release.mutants import Mutant
 from gate.release.mutate import Mutation, Verdict
+from gate.release.page import as_markdown
 from gate.trace import JsonlSink
 
 pytestmark = pytest.mark.opa
@@ -153,6 +155,18 @@ def test_docs_are_written_and_checked(bundle: Path, tmp_path: Path) -> None:
     assert "http" not in html.replace("http-equiv", "")
 
 
+def test_docs_say_what_controls_hold_back_what_may_be_spent_and_what_outlives_a_compaction(repo: Path) -> None:
+    page = as_markdown(page_of(compile_bundle(repo / "bundles" / "refund-desk")), shown=str)
+    (row,) = (line for line in page.split("\n") if line.startswith("| `issue_refund` | runs |"))
+    assert "is refused: `refund_manager_over_100` `refund_note_without_card`; needs approval: " in row
+    assert "| `refunded_per_principal_a_day` | `issue_refund` `issue_manager_refund` | at most 50000 |" in page
+    assert "| `run_budget` | everything that has an effect | at most 5 | effects | each run |" in page
+    assert "| `refund-once-per-charge` | required |" in page
+    assert "Nothing was measured yet: a compaction that is asked for is refused." in page
+    assert "1 day, then `cancel_run`; when rejected `continue_without`" in page
+    assert "| yes | for each of 2 capabilities that need or may need approval |" in page
+
+
 def test_releases_of_a_bundle_without_a_ledger_are_none(bundle: Path) -> None:
     assert document(run("releases", bundle, "--output", "json"))["releases"] == []
     assert run("releases", bundle, "--at", "2026-01-01T00:00:00Z").exit_code == 3
@@ -195,6 +209,27 @@ def test_trace_leads_from_decision_to_rule_line_contract_and_approval(world: Wor
     # The scaffolded bundle was never released: that is a doubt, and said.
     assert found["doubts"] == ["a revision that decided is not in the ledger"]
     assert result.exit_code == 3
+
+
+def test_trace_of_an_executed_call_leads_to_who_signed_it_and_to_its_effect(world: World, tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    traced(world, file)
+    effect = world.break_write(key="intent-2", subject="Other hours")
+    asked = ("trace", "trace-1", "--bundle", world.bundle, "--trace", file, *world.records)
+    found = document(run(*asked, "--output", "json"))
+    (told,) = found["effects"]
+    (approval,) = (a for a in found["approvals"] if a["approval_id"] in told["approvals"])
+    assert (told["status"], told["action_digest"]) == ("side_effect_unknown", effect.action_digest)
+    assert (approval["status"], approval["action_digest"]) == ("consumed", effect.action_digest)
+    assert [vote["decision"] for vote in approval["votes"]] == ["approved"]
+    text = run(*asked).stdout
+    signer = approval["votes"][0]
+    assert f"  approved, signed by {signer['reviewer']} with key {signer['key_id']}\n" in text
+    assert f"  under approval {approval['approval_id']}\n" in text
+    # A start of a run names the rule that permits starts, and no other operation's.
+    (start,) = (s for s in found["steps"] if s["payload"].get("operation") == "run_start")
+    assert [r["rule"] for reason in start["reasons"] for r in reason["rules"]] == ["op.run_start"]
+    assert text.count("decided, from here on, by ") == 1
 
 
 def test_trace_that_nobody_knows_is_not_found(world: World) -> None:

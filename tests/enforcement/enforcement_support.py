@@ -64,6 +64,7 @@ VARIANTS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "goes_on": (("approvals.yaml", "on_reject: stop_run", "on_reject: continue_without"),),
     "next_version": tuple((file, "2026.04.07", "2026.04.08") for file in ("bundle.yaml", "approvals.yaml")),
     "controlled": (("bundle.yaml", "- reviewers.yaml", "- reviewers.yaml\n    - checkpoints.yaml"),),
+    "settled_first": (("bundle.yaml", "- reviewers.yaml", "- reviewers.yaml\n    - checkpoints.yaml"),),
     "short": (("approvals.yaml", "max_wait_seconds: 1800", "max_wait_seconds: 1"),),
     "each_role": (
         (
@@ -104,6 +105,20 @@ ADDED: Mapping[str, Mapping[str, str]] = {
         "runtime-controls.yaml": """\
 runtime_controls:
   routing: {approval_mode: human_only, approval_delegate: viewer}
+"""
+    },
+    "settled_first": {
+        "checkpoints.yaml": """\
+control_checkpoints:
+  - checkpoint: output
+    policy_requirement: no_answer_over_an_unknown_outcome
+    applies_to: ["*"]
+    operations: [emit]
+    predicate: state.completion.unknown > 0
+    action: deny
+    control_version: "1.0"
+    eval_case_id: some_case
+    audit_fields: [predicate_result]
 """
     },
     "controlled": {

@@ -195,7 +195,7 @@ def test_two_processes_in_one_plan_run_each_step_once_and_the_first_to_end_settl
 def test_plan_over_a_real_opa_and_postgresql_goes_on_in_another_process(
     folder: Path, tmp_path: Path, opa_binary: Path
 ) -> None:
-    built = build([compile_bundle(folder)], tmp_path / "dist", binary=opa_binary)
+    built = build([compile_bundle(folder)], tmp_path / "dist", binary=opa_binary, trial=True)
     with (
         PostgresServer.running() as server,
         Sidecar.start(

@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from gate.errors import BundleError
-from gate.lab.demo import TENANT, Step, stage
+from gate.compiler import compile_bundle
+from gate.errors import BundleError, InputError
+from gate.lab.demo import RECORDS, TENANT, TRACE, TRACE_FILE, Step, stage
+from gate.records import Store
+from gate.release.following import follow
 
 
 def play(bundle: Path, engine: str) -> tuple[list[Step], int]:
@@ -27,14 +30,15 @@ def embedded(bundle: Path) -> tuple[list[Step], int]:
     return play(bundle, "embedded")
 
 
-def test_story_reaches_the_ticket_service_twice(embedded: tuple[list[Step], int]) -> None:
+def test_story_reaches_the_ticket_service_three_times(embedded: tuple[list[Step], int]) -> None:
     steps, tickets = embedded
 
-    assert tickets == 2
+    assert tickets == 3
     assert [step.title for step in steps if step.ran] == [
         "search_docs runs",
         "the approved call runs once",
         "the write times out",
+        "now the call runs",
     ]
 
 
@@ -54,6 +58,12 @@ PROMISED = {
     "its retry": ("blocked_on_reconciliation", "unknown_side_effect"),
     "reconciled: not committed": ("failed_before_effect", None),
     "after that, a fresh approval": ("require_approval", "approval_consumed"),
+    "compacted; its summary: approved": ("sealed", None),
+    "so the call, at once": ("deny", "boundary_open"),
+    "rehydrated from the records": ("reauthorization_required", None),
+    "the records know of no approval": ("require_approval", "approval_missing"),
+    "a manager signs it": ("approved", None),
+    "now the call runs": ("allow", "configured_with_approval"),
     "the decision point goes away": ("deny", "pdp_closed"),
 }
 
@@ -81,11 +91,26 @@ def test_story_is_the_same_on_a_real_sidecar(
     assert (last.reasons, other.reasons) == (("pdp_unreachable",), ("pdp_closed",))
 
 
-def test_story_leaves_the_bundle_as_it_was(bundle: Path) -> None:
+def test_kept_story_is_one_that_an_auditor_can_follow_and_leaves_the_bundle_as_it_was(
+    bundle: Path, tmp_path: Path
+) -> None:
     before = {path: path.read_bytes() for path in bundle.rglob("*") if path.is_file()}
+    kept = tmp_path / "kept"
 
-    play(bundle, "embedded")
+    with stage(bundle, "embedded", keep=kept) as story:
+        play_all = [*story.play()]
+    with Store.open(f"sqlite:///{kept / RECORDS}", migrate=False) as store:
+        copy = compile_bundle(kept / bundle.name)
+        found = follow(TRACE, compiled=copy, trace=kept / TRACE_FILE, store=store, tenant_id=TENANT)
 
+    assert play_all[-1].verdict == "deny"
+    assert (found.doubts, [str(effect.status) for effect in found.effects]) == (
+        (),
+        ["side_effect_committed", "failed_before_effect"],
+    )
+    assert [len(found.approvals_of(effect)) for effect in found.effects] == [1, 1]
+    with pytest.raises(InputError, match="is there already"), stage(bundle, "embedded", keep=kept):
+        pass
     assert {path: path.read_bytes() for path in bundle.rglob("*") if path.is_file()} == before
 
 

@@ -70,7 +70,7 @@ def embedded(bundle: Compiled) -> EmbeddedDecisionPoint:
 
 @pytest.fixture(scope="module")
 def tarball(bundle: Compiled, opa_binary: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build([bundle], tmp_path_factory.mktemp("dist"), binary=opa_binary).path
+    return build([bundle], tmp_path_factory.mktemp("dist"), binary=opa_binary, trial=True).path
 
 
 @pytest.fixture(scope="module", params=["tcp", "unix"])

@@ -185,7 +185,7 @@ def test_tarball_and_commit_are_sides_like_a_folder(
     new = edited("policy.yaml", "    emit: allow\n", "", compiled=True)
     # Another name for the copy, so that the version that is in the ledger is not asked for.
     (new / "releases.yaml").unlink(missing_ok=True)
-    tarball = build([compile_bundle(new)], tmp_path / "dist", binary=opa_binary).path
+    tarball = build([compile_bundle(new)], tmp_path / "dist", binary=opa_binary, trial=True).path
     top = tmp_path / "repository"
     shutil.copytree(old, top / "rules" / "support-triage")
     for arguments in (

@@ -88,13 +88,13 @@ def test_build_signed_with_rsa_is_the_same_each_time_and_with_ecdsa_verifies(
     compiled: Compiled, opa_binary: Path, tmp_path: Path
 ) -> None:
     rsa, _ = pair(tmp_path, "rsa")
-    one, two = (build([compiled], tmp_path / n, binary=opa_binary, signing_key=rsa) for n in "ab")
+    one, two = (build([compiled], tmp_path / n, binary=opa_binary, signing_key=rsa, trial=True) for n in "ab")
     assert one.path.read_bytes() == two.path.read_bytes()
     assert (
         attest(one, [compiled], signing_key=rsa).read_bytes() == attest(two, [compiled], signing_key=rsa).read_bytes()
     )
     ecdsa, public = pair(tmp_path, "ecdsa", kind="ecdsa")
-    three = build([compiled], tmp_path / "c", binary=opa_binary, signing_key=ecdsa)
+    three = build([compiled], tmp_path / "c", binary=opa_binary, signing_key=ecdsa, trial=True)
     verify_bundle(three.path, public)
     assert three.revision == one.revision
 
@@ -102,7 +102,7 @@ def test_build_signed_with_rsa_is_the_same_each_time_and_with_ecdsa_verifies(
 @pytest.fixture
 def built(compiled: Compiled, opa_binary: Path, tmp_path: Path) -> Built:
     signing, _ = pair(tmp_path)
-    made = build([compiled], tmp_path / "dist", binary=opa_binary, signing_key=signing)
+    made = build([compiled], tmp_path / "dist", binary=opa_binary, signing_key=signing, trial=True)
     attest(made, [compiled], signing_key=signing)
     return made
 
@@ -124,7 +124,7 @@ def test_provenance_of_a_build_in_git_says_the_commit_and_whether_it_was_clean(
     repo: Path, opa_binary: Path, tmp_path: Path
 ) -> None:
     shipped = compile_bundle(repo / "bundles" / "support-triage")
-    made = build([shipped], tmp_path / "dist", binary=opa_binary)
+    made = build([shipped], tmp_path / "dist", binary=opa_binary, trial=True)
     attest(made, [shipped])
     commit = check_provenance(made.path, revision=made.revision).git_revision
     assert commit is None or len(commit.removesuffix("-dirty")) == 40
@@ -182,7 +182,7 @@ def test_provenance_of_another_key_tarball_or_revision_is_refused(built: Built, 
 def test_provenance_without_a_key_must_still_be_about_the_tarball(
     compiled: Compiled, opa_binary: Path, tmp_path: Path
 ) -> None:
-    made = build([compiled], tmp_path / "plain", binary=opa_binary)
+    made = build([compiled], tmp_path / "plain", binary=opa_binary, trial=True)
     path = attest(made, [compiled])
     document = json.loads(path.read_bytes())
     assert document["subject"] == [

@@ -9,6 +9,7 @@ import data.gate.approval
 import data.gate.approval.record
 import data.gate.approval.standing
 import data.gate.capability
+import data.gate.completion
 import data.gate.compound
 import data.gate.continuity.action
 import data.gate.continuity.boundary
@@ -170,11 +171,14 @@ _at_boundary if boundary.crossing
 
 _at_boundary if rehydration.resuming
 
-# Less was granted than asked for, so what the call achieves may be a part of what was wanted, and must say so.
+# Less was granted than asked for, or less done than was set out to: what comes of it is a part, and must say so.
 _for_result := [{"type": "mark_partial", "refused_scopes": sort(oauth.refused)}] if {
 	verdict.verdict == "allow"
 	capability.calling
 	oauth.partial
+} else := [{"type": "mark_partial", "refused_scopes": []}] if {
+	verdict.verdict == "allow"
+	completion.partial
 } else := []
 
 _pointers contains pointer if {
