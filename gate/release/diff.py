@@ -103,12 +103,14 @@ def decision_diff(
     *,
     decisions: Sequence[Path] = (),
     limit: int = LIMIT,
+    golden: bool = True,
     binary: Path | None = None,
     told: Told = lambda done, total: None,
 ) -> DecisionDiff:
     """Compares two versions of a bundle; each a folder, a tarball or `REV:path`.
 
-    `decisions` are files of recorded decisions, `limit` bounds the generated inputs. Raises `SideError`, `BundleError`,
+    `decisions` are files of recorded decisions, `limit` bounds the generated inputs. Without `golden` no golden case is
+    an input, nor what one is made from; they still say what a host vouches for. Raises `SideError`, `BundleError`,
     and `ToolchainError` without the pinned OPA.
     """
     before = old if isinstance(old, Side) else load_side(old)
@@ -128,7 +130,9 @@ def decision_diff(
             notes.append("both sides have the same rules; no input was generated")
             candidates: list[Candidate] = []
         else:
-            made = (m for agent in _agents(before, after) for m in _material(agent, before, after, facts, compared))
+            made = (
+                m for agent in _agents(before, after) for m in _material(agent, before, after, facts, compared, golden)
+            )
             candidates = _distinct(made, limit)
         usable = [record for record in records if record.document is not None]
         candidates += [record.candidate(facts) for record in usable]
@@ -206,7 +210,7 @@ def _agents(old: Side, new: Side) -> list[str]:
 
 
 def _material(
-    agent: str, old: Side, new: Side, facts: tuple[Facts, Facts], compared: RegoDiff
+    agent: str, old: Side, new: Side, facts: tuple[Facts, Facts], compared: RegoDiff, golden: bool
 ) -> Iterable[Iterable[Candidate]]:
     sides = [
         Governed(facts=stated[agent], text=RegoText.read(side.rego(side.agents[agent])))
@@ -222,7 +226,9 @@ def _material(
         if value_at(case.document, ("agent", "agent_id")) == agent or agent == next(iter(side.agents), None)
     }
     modules = {**old.modules, **new.modules}
-    yield Material(agent=agent, sides=sides, changed=changed, cases=list(cases.values()), modules=modules).inputs()
+    yield Material(
+        agent=agent, sides=sides, changed=changed, cases=list(cases.values()), modules=modules, golden=golden
+    ).inputs()
 
 
 def _distinct(sources: Iterable[Iterable[Candidate]], limit: int) -> list[Candidate]:
