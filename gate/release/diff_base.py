@@ -17,6 +17,7 @@ from gate.release.golden import FACTS
 NOW_MS = 1_775_560_000_000
 ACTION = "sha256:" + "1" * 64
 _INTENT = "sha256:" + "2" * 64
+_STANDING = "sha256:" + "5" * 64
 TENANT, PRINCIPAL, RUN, SESSION = "tenant-a", "user-1", "run-1", "session-1"
 ENVIRONMENT = "review"
 EPOCH = 1
@@ -74,7 +75,13 @@ def vote(reviewer: str, facts: Mapping[str, Any], capability: str) -> dict[str, 
         "issued_at_ms": now - 100_000,
         "expires_at_ms": now + 1_000_000,
         "verified": True,
+        **({"standing_digest": _STANDING} if _stands(facts, capability) else {}),
     }
+
+
+def _stands(facts: Mapping[str, Any], capability: str) -> bool:
+    """Whether an approval of the capability covers later actions like the one it is for."""
+    return bool(facts["contracts"].get(capability, {}).get("standing"))
 
 
 def voters(facts: Mapping[str, Any], capability: str) -> list[str]:
@@ -88,8 +95,9 @@ def voters(facts: Mapping[str, Any], capability: str) -> list[str]:
     able = [item for item in facts["reviewers"].items() if any(_good(key, at) for key in item[1]["keys"].values())]
     ranked = sorted(able, key=lambda item: -len(roles & set(item[1]["roles"])))
     for name, reviewer in ranked:
-        if roles & set(reviewer["roles"]) and reviewer["human"] not in humans:
-            humans.add(reviewer["human"])
+        human = " ".join(str(reviewer["human"]).casefold().split())
+        if roles & set(reviewer["roles"]) and human not in humans:
+            humans.add(human)
             chosen.append(name)
     return chosen[: int(contract["quorum"])]
 
@@ -116,7 +124,7 @@ def approval(facts: Mapping[str, Any], capability: str, reviewers: list[str]) ->
         "created_at_ms": now_ms(facts) - 200_000,
         "expires_at_ms": now_ms(facts) + 1_000_000,
         "escalated_at_ms": None,
-        "standing_digest": None,
+        "standing_digest": _STANDING if _stands(facts, capability) else None,
         "uses": 0,
         "denied_keys": [],
         "version": 2,
@@ -376,5 +384,6 @@ def document_of(
             "intent_digest": _INTENT,
             "arguments": "sha256:" + "3" * 64,
             "tool_definition": None,
+            **({"standing_digest": _STANDING} if _stands(facts, name) else {}),
         },
     }
