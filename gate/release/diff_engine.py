@@ -109,7 +109,7 @@ class Engine:
     def _pace(self) -> dict[str, str]:
         """Of what it takes for ten thousand decisions a third is collecting garbage, unless there is room for it."""
         size = sum(file.stat().st_size for file in self._tree.rglob("*.rego"))
-        room = {"GOGC": "off", "GOMEMLIMIT": "768MiB"} if size < _SMALL_BYTES else {"GOGC": "200"}
+        room = {"GOGC": "off", "GOMEMLIMIT": "384MiB"} if size < _SMALL_BYTES else {"GOGC": "200"}
         return {"GOMAXPROCS": str(parallel()), **room}
 
 

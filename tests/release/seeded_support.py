@@ -33,7 +33,7 @@ from gate.release.diff_side import Side, compiled_side
 from gate.release.mutants import Mutant, mutants
 
 BUNDLES = ("support-triage", "knowledge-assistant", "incident-coordination")
-GENERATED = 2000
+GENERATED = 800
 SEARCHED = 300
 
 
