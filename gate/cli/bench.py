@@ -11,7 +11,10 @@ from rich.console import Console
 from rich.table import Table
 
 from gate.cli.options import option, output_option
+from gate.cli.progress import progress_bar
 from gate.lab.bench import BUDGETS, Growth, Timing, measure_calls, measure_growth
+from gate.lab.bench_diff import DIFF_BUDGET_S, Comparing, measure_diff
+from gate.release.diff import LIMIT
 
 
 @click.command()
@@ -31,8 +34,16 @@ from gate.lab.bench import BUDGETS, Growth, Timing, measure_calls, measure_growt
     envvar="GATE_BENCH_SIZES",
     help="Synthetic bundles, each capabilities:bound controls:unbound controls; ratios are over the first.",
 )
+@option(
+    "--diff-inputs",
+    type=click.IntRange(0, 1_000_000),
+    default=LIMIT,
+    show_default=True,
+    envvar="GATE_BENCH_DIFF_INPUTS",
+    help="Inputs that two synthetic bundles with 200 rules are compared on; 0 compares none.",
+)
 @output_option()
-def bench(bundle: Path, rounds: int, sizes: str, output: str) -> None:
+def bench(bundle: Path, rounds: int, sizes: str, diff_inputs: int, output: str) -> None:
     """Measure the client and the full check beside a raw OPA round trip, in one run."""
     try:
         bundles = [_counts(part) for part in sizes.split(",")]
@@ -40,15 +51,36 @@ def bench(bundle: Path, rounds: int, sizes: str, output: str) -> None:
         raise click.BadParameter("give three whole numbers a bundle, as in 10:0:0", param_hint="--sizes") from exc
     timings = list(measure_calls(bundle, rounds=rounds))
     growth = list(measure_growth(bundles, rounds=rounds))
+    comparisons = _comparisons(diff_inputs)
     if output == "json":
         document = {
             "timings": [dataclasses.asdict(t) for t in timings],
             "growth": [dataclasses.asdict(g) for g in growth],
-            "budgets": dict(BUDGETS),
+            "diffs": [dataclasses.asdict(c) for c in comparisons],
+            "budgets": {**BUDGETS, "diff s": DIFF_BUDGET_S},
         }
         click.echo(json.dumps(document))
         return
     _render(timings, growth)
+    _render_diffs(comparisons)
+
+
+def _comparisons(inputs: int) -> list[Comparing]:
+    if not inputs:
+        return []
+    with progress_bar("decision diff") as told:
+        return list(measure_diff(inputs=inputs, told=told))
+
+
+def _render_diffs(comparisons: list[Comparing]) -> None:
+    table = Table(title="decision diff of two bundles; CPU is Python's and that of both OPA", title_justify="left")
+    for name in ("differ in", "rules", "inputs", "changes", "wall s", "cpu s", "budget s"):
+        table.add_column(name, justify="left" if name == "differ in" else "right")
+    for c in comparisons:
+        counts = (str(c.rules), str(c.inputs), str(c.changes))
+        table.add_row(c.what, *counts, f"{c.wall_s:.1f}", f"{c.cpu_s:.1f}", f"{DIFF_BUDGET_S:g}")
+    if comparisons:
+        Console(width=None if Console().is_terminal else 110).print(table)
 
 
 def _counts(text: str) -> tuple[int, int, int]:
