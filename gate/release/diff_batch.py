@@ -46,7 +46,7 @@ compared(decision) := {
 	"verdict": decision.verdict,
 	"reasons": [[reason.code, reason.verdict, reason.rule, reason.source] | some reason in decision.reasons],
 	"obligations": decision.obligations,
-	"advice": [warning.code | some warning in decision.advice],
+	"advice": [[warning.code, object.get(warning, "source", "")] | some warning in decision.advice],
 }
 """
 _FACTS = "gate/facts/document"
@@ -68,7 +68,7 @@ class Outcome:
     """Each as canonical JSON, without digests that follow from the version."""
     advice: tuple[str, ...] = ()
     sources: frozenset[str] = frozenset()
-    """Where in the YAML the reasons come from. Not compared: an inserted line moves a rule and changes nothing."""
+    """Where in the YAML reasons and warnings stand. Not compared: an inserted line moves them and changes nothing."""
 
     @property
     def codes(self) -> tuple[str, ...]:
@@ -197,8 +197,12 @@ def _outcome(found: Any) -> Outcome:
             json.dumps({k: v for k, v in one.items() if k not in _DERIVED}, sort_keys=True)
             for one in found["obligations"]
         ),
-        advice=tuple(sorted(set(found["advice"]))),
-        sources=frozenset(source for *_, source in found["reasons"] if source),
+        advice=tuple(sorted({code for code, _ in found["advice"]})),
+        sources=frozenset(
+            [source for *_, source in found["reasons"] if source]
+            # What a core policy advises names the policy and no line.
+            + [source for _, source in found["advice"] if "#" in str(source)]
+        ),
     )
 
 
