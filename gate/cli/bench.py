@@ -11,8 +11,11 @@ from rich.console import Console
 from rich.table import Table
 
 from gate.cli.options import option, output_option
+from gate.cli.progress import progress_bar
 from gate.lab import bench_longtask
 from gate.lab.bench import BUDGETS, Growth, Timing, measure_calls, measure_growth
+from gate.lab.bench_diff import DIFF_BUDGET_S, Comparing, measure_diff
+from gate.release.diff import LIMIT
 
 
 @click.command()
@@ -39,8 +42,16 @@ from gate.lab.bench import BUDGETS, Growth, Timing, measure_calls, measure_growt
     envvar="GATE_BENCH_EVENTS",
     help="Lengths of a long task's log, shortest first; 1000,1000000 takes half an hour, and an empty one none.",
 )
+@option(
+    "--diff-inputs",
+    type=click.IntRange(0, 1_000_000),
+    default=LIMIT,
+    show_default=True,
+    envvar="GATE_BENCH_DIFF_INPUTS",
+    help="Inputs that two synthetic bundles with 200 rules are compared on; 0 compares none.",
+)
 @output_option()
-def bench(bundle: Path, rounds: int, sizes: str, events: str, output: str) -> None:
+def bench(bundle: Path, rounds: int, sizes: str, events: str, diff_inputs: int, output: str) -> None:
     """Measure the client and the full check beside a raw OPA round trip, in one run."""
     try:
         bundles = [_counts(part) for part in sizes.split(",")]
@@ -50,18 +61,21 @@ def bench(bundle: Path, rounds: int, sizes: str, events: str, output: str) -> No
     timings = list(measure_calls(bundle, rounds=rounds))
     growth = list(measure_growth(bundles, rounds=rounds))
     logs = list(bench_longtask.growth(lengths, engine="opa")) if lengths else []
+    comparisons = _comparisons(diff_inputs)
     if output == "json":
         document = {
             "timings": [dataclasses.asdict(t) for t in timings],
             "growth": [dataclasses.asdict(g) for g in growth],
             "logs": [dataclasses.asdict(one) for one in logs],
-            "budgets": {**BUDGETS, **bench_longtask.BUDGETS},
+            "diffs": [dataclasses.asdict(c) for c in comparisons],
+            "budgets": {**BUDGETS, **bench_longtask.BUDGETS, "diff s": DIFF_BUDGET_S},
         }
         click.echo(json.dumps(document))
         return
     _render(timings, growth)
     if logs:
         _render_logs(logs)
+    _render_diffs(comparisons)
 
 
 def _lengths(text: str) -> tuple[int, ...]:
@@ -89,6 +103,24 @@ def _render_logs(logs: list[bench_longtask.LogGrowth]) -> None:
     click.echo(
         "; ".join(f"{name} {found[name]:.2f}, budget {budget:g}" for name, budget in bench_longtask.BUDGETS.items())
     )
+
+
+def _comparisons(inputs: int) -> list[Comparing]:
+    if not inputs:
+        return []
+    with progress_bar("decision diff") as told:
+        return list(measure_diff(inputs=inputs, told=told))
+
+
+def _render_diffs(comparisons: list[Comparing]) -> None:
+    table = Table(title="decision diff of two bundles; CPU is Python's and that of both OPA", title_justify="left")
+    for name in ("differ in", "rules", "inputs", "changes", "wall s", "cpu s", "budget s"):
+        table.add_column(name, justify="left" if name == "differ in" else "right")
+    for c in comparisons:
+        counts = (str(c.rules), str(c.inputs), str(c.changes))
+        table.add_row(c.what, *counts, f"{c.wall_s:.1f}", f"{c.cpu_s:.1f}", f"{DIFF_BUDGET_S:g}")
+    if comparisons:
+        Console(width=None if Console().is_terminal else 110).print(table)
 
 
 def _counts(text: str) -> tuple[int, int, int]:

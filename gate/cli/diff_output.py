@@ -5,7 +5,8 @@ Renders what `gate.release.diff` found; finds nothing. Of a recorded input only 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator, Set
 from typing import Any
 
 from gate.cli.annotations import sarif_log, sarif_result, workflow_command
@@ -79,18 +80,34 @@ def _arrow(witness: Witness) -> str:
     old, new = witness.old, witness.new
     parts = [
         f"{name} {_set(set(one), set(two))}"
-        for name, one, two in (
-            ("reasons", old.codes, new.codes),
-            ("obligations", old.obligations, new.obligations),
-            ("advice", old.advice, new.advice),
-        )
+        for name, one, two in (("reasons", old.codes, new.codes), ("advice", old.advice, new.advice))
         if set(one) != set(two)
     ]
+    if old.obligations != new.obligations:
+        parts.insert(1 if old.codes != new.codes else 0, f"obligations {_duties(old.obligations, new.obligations)}")
     verdict = f"{old.verdict} both" if old.verdict == new.verdict else f"{old.verdict} -> {new.verdict}"
     return f"{verdict}, " + ("; ".join(parts) or "other rules behind the same reasons")
 
 
-def _set(old: set[str], new: set[str]) -> str:
+def _duties(old: Iterable[str], new: Iterable[str]) -> str:
+    """What the gate must do: what it need not any more, what it must besides, and how the rest changes."""
+    before, after = ({str(one.pop("type")): one for one in map(json.loads, side)} for side in (old, new))
+    words = _set(before.keys() - after.keys(), after.keys() - before.keys())
+    found = [words] if words else []
+    for kind in sorted(before.keys() & after.keys()):
+        one, two = before[kind], after[kind]
+        changed = [key for key in sorted(one.keys() | two.keys()) if one.get(key) != two.get(key)]
+        found += [f"{kind} {key} {_said(one.get(key))} -> {_said(two.get(key))}" for key in changed]
+    return visible(", ".join(found) or "in another order")
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return " ".join(value) or "none"
+    return json.dumps(value)
+
+
+def _set(old: Set[str], new: Set[str]) -> str:
     return " ".join([*(f"-{visible(x)}" for x in sorted(old - new)), *(f"+{visible(x)}" for x in sorted(new - old))])
 
 
@@ -167,7 +184,8 @@ def _cell(text: str) -> str:
 
 
 def _summary(change: Change) -> str:
-    shown = f"{_arrow(change.witness)}; {change.count} inputs, e.g. {_witness(change.witness)}"
+    inputs = "1 input" if change.count == 1 else f"{change.count} inputs"
+    shown = f"{_arrow(change.witness)}; {inputs}, e.g. {_witness(change.witness)}"
     return f"{_TITLES[change.group]}: {visible(change.about)}, {shown}"
 
 

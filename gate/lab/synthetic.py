@@ -5,6 +5,7 @@ Written as YAML like an author would, so that what is measured went through the 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import yaml
@@ -12,22 +13,33 @@ import yaml
 from gate.records import generate_key
 
 AGENT = "support-triage-ref"
-_VERSION = "1.0.0-bench"
+VERSION = "1.0.0-bench"
 _RELEASE = "release-bench"
 
 
-def write_bundle(folder: Path, *, capabilities: int, bound: int = 0, unbound: int = 0) -> None:
+def write_bundle(
+    folder: Path,
+    *,
+    capabilities: int,
+    bound: int = 0,
+    unbound: int = 0,
+    control: Callable[[int, str], Mapping[str, object]] | None = None,
+    version: str = VERSION,
+    public_key: str | None = None,
+) -> None:
     """Writes a bundle with that many capabilities, each under a contract, into the new `folder`.
 
-    `bound` controls are each bound to one capability, `unbound` ones to every capability.
+    `bound` controls are each bound to one capability, `unbound` ones to every capability. `control` says what one is,
+    given its number and its capability. Two bundles with the same `public_key` have the same reviewer.
     """
+    make = control or _control
     names = [f"capability_{number}" for number in range(capabilities)]
     folder.mkdir(parents=True)
     documents = {
         "bundle.yaml": {
             "bundle": {
                 "bundle_id": "policy-bench",
-                "version": _VERSION,
+                "version": version,
                 "owner_team": "bench",
                 "applies_to": {"agent_ids": [AGENT]},
                 "artifacts": ["policy.yaml", "capabilities.yaml", "approvals.yaml", "reviewers.yaml"],
@@ -44,11 +56,11 @@ def write_bundle(folder: Path, *, capabilities: int, bound: int = 0, unbound: in
             }
         },
         "capabilities.yaml": {"capabilities": {name: _capability() for name in names}},
-        "approvals.yaml": {"approval_contracts": [_contract(name) for name in names]},
-        "reviewers.yaml": {"reviewers": [_reviewer()]},
+        "approvals.yaml": {"approval_contracts": [_contract(name, version) for name in names]},
+        "reviewers.yaml": {"reviewers": [_reviewer(public_key or generate_key()[1])]},
     }
-    controls = [_control(n, names[n % len(names)]) for n in range(bound)]
-    controls += [_control(bound + n, "*") for n in range(unbound)]
+    controls = [make(n, names[n % len(names)]) for n in range(bound)]
+    controls += [make(bound + n, "*") for n in range(unbound)]
     if controls:
         documents["bundle.yaml"]["bundle"]["artifacts"].append("checkpoints.yaml")  # type: ignore[index]
         documents["checkpoints.yaml"] = {"control_checkpoints": controls}
@@ -83,17 +95,17 @@ def _capability() -> dict[str, object]:
             "type": "object",
             "additionalProperties": False,
             "required": ["order"],
-            "properties": {"order": {"type": "string"}},
+            "properties": {"order": {"type": "string"}, "amount": {"type": "integer"}},
         },
     }
 
 
-def _contract(name: str) -> dict[str, object]:
+def _contract(name: str, version: str) -> dict[str, object]:
     return {
         "contract_id": f"contract-{name}",
         "capability": name,
         "risk_tier": "high",
-        "bundle_version": _VERSION,
+        "bundle_version": version,
         "release_identity": _RELEASE,
         "required_reviewers": ["manager"],
         "request_fields": ["idempotency_key", "reason"],
@@ -116,7 +128,7 @@ def _control(number: int, capability: str) -> dict[str, object]:
     }
 
 
-def _reviewer() -> dict[str, object]:
+def _reviewer(public_key: str) -> dict[str, object]:
     return {
         "id": "bench-manager",
         "human": "Bench Manager",
@@ -124,7 +136,7 @@ def _reviewer() -> dict[str, object]:
         "keys": [
             {
                 "key_id": "bench-key",
-                "public_key": generate_key()[1],
+                "public_key": public_key,
                 "not_before": "2026-01-01T00:00:00Z",
                 "not_after": "2036-01-01T00:00:00Z",
             }

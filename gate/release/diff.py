@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from gate import opa
-from gate.release.diff_batch import Batch, Outcome, decide_both, fingerprint
+from gate.release.diff_batch import UNCHANGED, Batch, Outcome, decide_both, encoded, fingerprint
 from gate.release.diff_change import GROUPS, change_of
-from gate.release.diff_documents import Candidate, value_at
+from gate.release.diff_documents import Candidate, Filler, value_at
 from gate.release.diff_inputs import Governed, Material
 from gate.release.diff_recorded import Unknown, read_records, unknowns
 from gate.release.diff_rego import Place, RegoDiff, places_of, rego_diff
+from gate.release.diff_same import PATH, alike, review_of
 from gate.release.diff_side import Side, load_side
 from gate.release.rego_text import RegoText
 
@@ -102,12 +103,14 @@ def decision_diff(
     *,
     decisions: Sequence[Path] = (),
     limit: int = LIMIT,
+    golden: bool = True,
     binary: Path | None = None,
     told: Told = lambda done, total: None,
 ) -> DecisionDiff:
     """Compares two versions of a bundle; each a folder, a tarball or `REV:path`.
 
-    `decisions` are files of recorded decisions, `limit` bounds the generated inputs. Raises `SideError`, `BundleError`,
+    `decisions` are files of recorded decisions, `limit` bounds the generated inputs. Without `golden` no golden case is
+    an input, nor what one is made from; they still say what a host vouches for. Raises `SideError`, `BundleError`,
     and `ToolchainError` without the pinned OPA.
     """
     before = old if isinstance(old, Side) else load_side(old)
@@ -116,20 +119,27 @@ def decision_diff(
     compared = rego_diff(before, after)
     records = [record for file in decisions for record in read_records(file)]
     notes = [*before.notes, *after.notes]
-    with Batch(before.modules, binary=program) as one, Batch(after.modules, binary=program) as two:
+    said = review_of(before, after, compared)
+    more = {} if said is None else {PATH: said}
+    with (
+        Batch({**before.modules, **more}, binary=program) as one,
+        Batch({**after.modules, **more}, binary=program) as two,
+    ):
         facts = _facts(one, before), _facts(two, after)
         if not compared.hunks and before.agents == after.agents:
             notes.append("both sides have the same rules; no input was generated")
             candidates: list[Candidate] = []
         else:
-            made = (m for agent in _agents(before, after) for m in _material(agent, before, after, facts, compared))
+            made = (
+                m for agent in _agents(before, after) for m in _material(agent, before, after, facts, compared, golden)
+            )
             candidates = _distinct(made, limit)
         usable = [record for record in records if record.document is not None]
         candidates += [record.candidate(facts) for record in usable]
         total = 2 * len(candidates)
         progress = _Progress(told, total)
-        pairs = [(c.document(facts[0]), c.document(facts[1])) for c in candidates]
-        outcomes = decide_both(one, two, pairs, told=progress.more)
+        asked = _Asked(one, two, (Filler(facts[0]), Filler(facts[1])), provable=said is not None)
+        outcomes = asked.outcomes(candidates, told=progress.more)
         seen = list(zip(candidates, outcomes, strict=True))
         unknown = unknowns(records, seen, read=compared.read, core=compared.core)
         untold = {u.name for u in unknown}
@@ -137,7 +147,7 @@ def decision_diff(
             (c, o) for c, o in seen if not o[0].same(o[1]) and not (c.origin == "recorded" and c.name in untold)
         ]
         changes = _changes(
-            one, two, facts, differing, lambda found, about: places_of(found, about, before, after, compared.hunks)
+            asked, differing, lambda found, about: places_of(found, about, before, after, compared.hunks)
         )
     return DecisionDiff(
         old=before.label,
@@ -159,6 +169,35 @@ class _Progress:
         self._told(self._done, self._total)
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The two sides, each with what its bundles say of themselves."""
+
+    old: Batch
+    new: Batch
+    fillers: tuple[Filler, Filler]
+    provable: bool
+    """Whether the batches can tell that a document is decided alike without deciding it."""
+
+    def outcomes(
+        self, candidates: Sequence[Candidate], *, told: Callable[[int], None] = lambda _: None
+    ) -> list[tuple[Outcome, Outcome]]:
+        """Both outcomes of each candidate; `UNCHANGED` where they were not needed, because they are proven the same.
+
+        `told` hears of how many more decisions nothing is left to be done.
+        """
+        old, new = (filler.document for filler in self.fillers)
+        pairs = [(encoded(old(c)), encoded(new(c))) for c in candidates]
+        # Of what was recorded the decision itself is wanted, to see whether it is the recorded one.
+        may = [self.provable and c.origin != "recorded" for c in candidates]
+        proven = alike(self.old, self.new, itertools.compress(pairs, may), told=told) if any(may) else frozenset()
+        settled = [can and pair in proven for can, pair in zip(may, pairs, strict=True)]
+        rest = [pair for pair, done in zip(pairs, settled, strict=True) if not done]
+        decided = iter(decide_both(self.old, self.new, rest, told=told))
+        same = Outcome(UNCHANGED)
+        return [(same, same) if done else next(decided) for done in settled]
+
+
 Facts = Mapping[str, Mapping[str, Any]]
 
 
@@ -171,7 +210,7 @@ def _agents(old: Side, new: Side) -> list[str]:
 
 
 def _material(
-    agent: str, old: Side, new: Side, facts: tuple[Facts, Facts], compared: RegoDiff
+    agent: str, old: Side, new: Side, facts: tuple[Facts, Facts], compared: RegoDiff, golden: bool
 ) -> Iterable[Iterable[Candidate]]:
     sides = [
         Governed(facts=stated[agent], text=RegoText.read(side.rego(side.agents[agent])))
@@ -187,7 +226,9 @@ def _material(
         if value_at(case.document, ("agent", "agent_id")) == agent or agent == next(iter(side.agents), None)
     }
     modules = {**old.modules, **new.modules}
-    yield Material(agent=agent, sides=sides, changed=changed, cases=list(cases.values()), modules=modules).inputs()
+    yield Material(
+        agent=agent, sides=sides, changed=changed, cases=list(cases.values()), modules=modules, golden=golden
+    ).inputs()
 
 
 def _distinct(sources: Iterable[Iterable[Candidate]], limit: int) -> list[Candidate]:
@@ -219,15 +260,13 @@ Seen = tuple[Candidate, tuple[Outcome, Outcome]]
 Locate = Callable[[Iterable[str], str], tuple[Place, ...]]
 
 
-def _changes(
-    one: Batch, two: Batch, facts: tuple[Facts, Facts], differing: Sequence[Seen], locate: Locate
-) -> tuple[Change, ...]:
+def _changes(asked: _Asked, differing: Sequence[Seen], locate: Locate) -> tuple[Change, ...]:
     """Differences of one kind together, each with its smallest witness."""
     kinds: dict[tuple[Any, ...], list[Seen]] = {}
     for candidate, outcomes in differing:
         kinds.setdefault(_kind(candidate, outcomes), []).append((candidate, outcomes))
     smallest = [min(members, key=_size) for members in kinds.values()]
-    shrunk = _shrunk(one, two, facts, smallest)
+    shrunk = _shrunk(asked, smallest)
     found = []
     for members, (candidate, outcomes) in zip(kinds.values(), shrunk, strict=True):
         group, direction = change_of(*outcomes)
@@ -237,7 +276,7 @@ def _changes(
                 direction=direction,
                 about=_about(candidate),
                 count=len(members),
-                witness=_witness(candidate, outcomes, facts),
+                witness=_witness(candidate, outcomes, asked),
                 places=locate(outcomes[0].sources ^ outcomes[1].sources, _about(candidate)),
             )
         )
@@ -265,7 +304,7 @@ def _size(seen: Seen) -> tuple[int, int, str]:
     return len(candidate.patches), ("golden", "generated", "recorded").index(candidate.origin), candidate.name
 
 
-def _shrunk(one: Batch, two: Batch, facts: tuple[Facts, Facts], found: Sequence[Seen]) -> list[Seen]:
+def _shrunk(asked: _Asked, found: Sequence[Seen]) -> list[Seen]:
     """Each with as few patches as show the same difference: every subset is asked about, the smallest taken."""
     tries: list[tuple[int, Candidate]] = []
     for index, (candidate, _) in enumerate(found):
@@ -277,7 +316,7 @@ def _shrunk(one: Batch, two: Batch, facts: tuple[Facts, Facts], found: Sequence[
         elif patches:
             tries += [(index, candidate.with_patches([*patches[:n], *patches[n + 1 :]])) for n in range(len(patches))]
     tries = tries[:_PARTS]
-    outcomes = decide_both(one, two, [(c.document(facts[0]), c.document(facts[1])) for _, c in tries])
+    outcomes = asked.outcomes([candidate for _, candidate in tries])
     best = list(found)
     for (index, candidate), both in zip(tries, outcomes, strict=True):
         if not both[0].same(both[1]) and _kind(candidate, both) == _kind(*found[index]):
@@ -285,15 +324,15 @@ def _shrunk(one: Batch, two: Batch, facts: tuple[Facts, Facts], found: Sequence[
     return best
 
 
-def _witness(candidate: Candidate, outcomes: tuple[Outcome, Outcome], facts: tuple[Facts, Facts]) -> Witness:
+def _witness(candidate: Candidate, outcomes: tuple[Outcome, Outcome], asked: _Asked) -> Witness:
     return Witness(
         origin=candidate.origin if not (candidate.origin == "golden" and candidate.patches) else "generated",
         name=candidate.name,
         patches=tuple((patch.shown, patch.value) for patch in candidate.patches),
         old=outcomes[0],
         new=outcomes[1],
-        old_input=candidate.document(facts[0]),
-        new_input=candidate.document(facts[1]),
+        old_input=asked.fillers[0].document(candidate),
+        new_input=asked.fillers[1].document(candidate),
     )
 
 

@@ -11,14 +11,16 @@ from typing import Any
 
 from gate.compiler.model import CHECKPOINTS
 from gate.documents import Case
-from gate.release.diff_documents import Candidate, fact
+from gate.release.diff_documents import Candidate, fact, value_at
+from gate.release.golden import FACTS
 
 NOW_MS = 1_775_560_000_000
-_ACTION = "sha256:" + "1" * 64
+ACTION = "sha256:" + "1" * 64
 _INTENT = "sha256:" + "2" * 64
-_TENANT, _PRINCIPAL, _RUN, _SESSION = "tenant-a", "user-1", "run-1", "session-1"
-_ENVIRONMENT = "review"
-_EPOCH = 1
+_STANDING = "sha256:" + "5" * 64
+TENANT, PRINCIPAL, RUN, SESSION = "tenant-a", "user-1", "run-1", "session-1"
+ENVIRONMENT = "review"
+EPOCH = 1
 
 
 def sample(schema: Any) -> Any:
@@ -53,23 +55,33 @@ def now_ms(facts: Mapping[str, Any]) -> int:
     return int(max([NOW_MS, *(start + 3_600_000 for start in starts)]))
 
 
+def _good(key: Mapping[str, Any], at_ms: int) -> bool:
+    return bool(key["not_before_ms"] <= at_ms < key["not_after_ms"])
+
+
 def vote(reviewer: str, facts: Mapping[str, Any], capability: str) -> dict[str, Any]:
     """A verified vote of `reviewer` for the one action of these documents."""
     keys = facts["reviewers"].get(reviewer, {}).get("keys", {})
     now = now_ms(facts)
     return {
         "reviewer": reviewer,
-        "key_id": next(iter(keys), "no-key"),
+        "key_id": next((key for key, span in keys.items() if _good(span, now)), next(iter(keys), "no-key")),
         "decision": "approved",
         "approval_id": "apr-1",
         "nonce": "nonce-1",
-        "environment": _ENVIRONMENT,
-        "action_digest": _ACTION,
+        "environment": ENVIRONMENT,
+        "action_digest": ACTION,
         "contract_digest": fact("contracts", capability, "contract_digest"),
         "issued_at_ms": now - 100_000,
         "expires_at_ms": now + 1_000_000,
         "verified": True,
+        **({"standing_digest": _STANDING} if _stands(facts, capability) else {}),
     }
+
+
+def _stands(facts: Mapping[str, Any], capability: str) -> bool:
+    """Whether an approval of the capability covers later actions like the one it is for."""
+    return bool(facts["contracts"].get(capability, {}).get("standing"))
 
 
 def voters(facts: Mapping[str, Any], capability: str) -> list[str]:
@@ -79,10 +91,13 @@ def voters(facts: Mapping[str, Any], capability: str) -> list[str]:
         return []
     roles, humans, chosen = set(contract["required_reviewers"]), set(), []
     # Who holds most of the roles comes first: a rule may want one of them to hold a certain one.
-    ranked = sorted(facts["reviewers"].items(), key=lambda item: -len(roles & set(item[1]["roles"])))
+    at = now_ms(facts)
+    able = [item for item in facts["reviewers"].items() if any(_good(key, at) for key in item[1]["keys"].values())]
+    ranked = sorted(able, key=lambda item: -len(roles & set(item[1]["roles"])))
     for name, reviewer in ranked:
-        if roles & set(reviewer["roles"]) and reviewer["human"] not in humans:
-            humans.add(reviewer["human"])
+        human = " ".join(str(reviewer["human"]).casefold().split())
+        if roles & set(reviewer["roles"]) and human not in humans:
+            humans.add(human)
             chosen.append(name)
     return chosen[: int(contract["quorum"])]
 
@@ -91,29 +106,29 @@ def approval(facts: Mapping[str, Any], capability: str, reviewers: list[str]) ->
     """An approval of the capability, signed by `reviewers`."""
     return {
         "approval_id": "apr-1",
-        "run_id": _RUN,
+        "run_id": RUN,
         "status": "approved",
         "capability": capability,
         "contract_id": fact("contracts", capability, "contract_id"),
         "contract_digest": fact("contracts", capability, "contract_digest"),
-        "action_digest": _ACTION,
+        "action_digest": ACTION,
         "intent_digest": _INTENT,
         "nonce": "nonce-1",
-        "tenant_id": _TENANT,
-        "principal_id": _PRINCIPAL,
+        "tenant_id": TENANT,
+        "principal_id": PRINCIPAL,
         "agent_id": None,
-        "session_id": _SESSION,
-        "requested_by": _PRINCIPAL,
+        "session_id": SESSION,
+        "requested_by": PRINCIPAL,
         "bundle_version": fact("bundle", "version"),
         "release_identity": fact("bundle", "release_identity"),
         "created_at_ms": now_ms(facts) - 200_000,
         "expires_at_ms": now_ms(facts) + 1_000_000,
         "escalated_at_ms": None,
-        "standing_digest": None,
+        "standing_digest": _STANDING if _stands(facts, capability) else None,
         "uses": 0,
         "denied_keys": [],
         "version": 2,
-        "epoch": _EPOCH,
+        "epoch": EPOCH,
         "votes": [vote(reviewer, facts, capability) for reviewer in reviewers],
     }
 
@@ -127,8 +142,8 @@ def call(agent: str, facts: Mapping[str, Any], capability: str) -> Candidate:
     entry = facts["capabilities"].get(capability, {})
     arguments = sample(entry.get("arguments"))
     if isinstance(arguments, dict):
-        arguments |= {name: _PRINCIPAL for name in ("requester_id", "principal_id", "user_id") if name in arguments}
-    document = _document(agent, facts, "tool_execution", "call_tool", capability)
+        arguments |= {name: PRINCIPAL for name in ("requester_id", "principal_id", "user_id") if name in arguments}
+    document = document_of(agent, facts, "tool_execution", "call_tool", capability)
     document["request"] = {
         "capability": capability,
         "idempotency_key": "key-1",
@@ -141,45 +156,132 @@ def call(agent: str, facts: Mapping[str, Any], capability: str) -> Candidate:
 
 
 def vouched(base: Candidate, cases: Iterable[Case]) -> Candidate:
-    """`base` with what the host vouches for in the first of `cases` that is allowed to call the same capability.
+    """`base` with what the host vouches for in the first of `cases` that is allowed to do the same.
 
-    Only cases know what the sources say; without it a call that needs evidence would be refused whatever changed.
+    Only cases know what the sources say; without it a call that needs evidence would be refused whatever changed. What
+    they say is about the arguments and the people of the case, so that those come along.
     """
-    name = base.base["request"]["capability"]
+    operation = value_at(base.base, ("operation",))
+    name = value_at(base.base, ("request", "capability"))
     for case in cases:
         document = case.document
-        if case.expect_verdict != "allow" or document.get("request", {}).get("capability") != name:
+        if case.expect_verdict != "allow" or document.get("operation") != operation:
             continue
-        moved = base.base["now_ms"] - document.get("now_ms", 0)
-        said = {key: _moved(value, moved) for key, value in document.get("evidence", {}).items()}
-        return replace(base, base={**base.base, "evidence": {**said, **base.base["evidence"]}})
+        if operation in CALLS and value_at(document, ("request", "capability")) != name:
+            continue
+        return replace(base, base=_lent(base.base, document))
     return base
 
 
-def _moved(value: Any, by_ms: int) -> Any:
-    """`value` with every time in it moved, so that it is as old as it was."""
-    if not isinstance(value, dict):
+def _lent(base: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
+    moved = base["now_ms"] - document.get("now_ms", 0)
+    words: dict[str, str] = {}
+    for path in _NAMED:
+        theirs, ours = value_at(document, path), value_at(base, path)
+        if isinstance(theirs, str) and isinstance(ours, str):
+            words.setdefault(theirs, ours)
+    sections = ("request", "state", "evidence", "digests")
+    theirs = {name: _moved(document.get(name) or {}, moved, words) for name in sections}
+    identity = {**base["identity"], **_moved(document.get("identity") or {}, moved, words)}
+    state = {**theirs["state"], **base["state"]}
+    state["run"] = {**(theirs["state"].get("run") or {}), **base["state"]["run"]}
+    state["run"] |= {key: value for key, value in identity.items() if key in state["run"]}
+    return {
+        **base,
+        "agent": {**(document.get("agent") or {}), **base["agent"]},
+        "identity": identity,
+        "request": {**theirs["request"], **base["request"], **_taken(theirs["request"], _WORDED)},
+        "state": state,
+        "evidence": {**theirs["evidence"], **base["evidence"]},
+        "digests": {**base["digests"], **_taken(theirs["digests"], ("tool_definition",))},
+    }
+
+
+CALLS = frozenset({"call_tool", "resume_tool", "elicit", "progress"})
+"""Operations that are about one capability."""
+_WORDED = ("arguments", "text", "resource", "memory_kind")
+# Who and what a case is about goes by the same names everywhere in it.
+_NAMED = (
+    *(("identity", name) for name in ("tenant_id", "principal_id", "delegated_principal_id")),
+    *(("trace", name) for name in ("trace_id", "session_id", "run_id")),
+    *(("digests", name) for name in ("action_digest", "intent_digest", "arguments")),
+    ("agent", "environment"),
+    ("request", "idempotency_key"),
+)
+
+
+def _taken(section: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: section[name] for name in names if name in section}
+
+
+def _moved(value: Any, by_ms: int, words: Mapping[str, str]) -> Any:
+    """`value` with every time in it moved, so that it is as old as it was, and every one of `words` put in words."""
+    if isinstance(value, list):
+        return [_moved(each, by_ms, words) for each in value]
+    if not isinstance(value, Mapping):
+        return words.get(value, value) if isinstance(value, str) else value
+    if FACTS in value:
         return value
     return {
-        key: each + by_ms if key.endswith("_at_ms") and type(each) is int else _moved(each, by_ms)
+        key: each + by_ms if key.endswith(_TIMES) and type(each) is int else _moved(each, by_ms, words)
         for key, each in value.items()
     }
 
 
+_TIMES = ("_at_ms", "since_ms", "until_ms")
+
+
 def operations(agent: str, facts: Mapping[str, Any], memory_kind: str | None = None) -> Iterator[Candidate]:
-    """Every operation that is no call, in order as far as any bundle can want it; a memory is of `memory_kind`."""
-    first = next(iter(facts["capabilities"]), None)
+    """Every operation that is about no capability, record or boundary; a memory is of `memory_kind`."""
     for checkpoint, names in CHECKPOINTS.items():
         for operation in names:
-            if operation == "call_tool":
+            if operation in CALLS or (checkpoint == "state" and operation != "memory_write"):
                 continue
-            document = _document(agent, facts, checkpoint, operation, first)
+            document = document_of(agent, facts, checkpoint, operation, None)
             document["request"] = {"text": "harmless text"}
             if operation == "memory_write":
                 document["request"]["memory_kind"] = memory_kind
-            if operation in {"resume_tool", "elicit", "progress"}:
-                document["request"] |= {"capability": first, "arguments": {}}
             yield Candidate(origin="generated", name=operation, base=document)
+
+
+def in_session(call: Candidate) -> Iterator[Candidate]:
+    """What can happen inside a session with the server of a sound `call`: it goes on, asks something, or reports."""
+    document = call.base
+    now = document["now_ms"]
+    session = {
+        "session_id": "server-session-1",
+        "capability": document["request"]["capability"],
+        "tenant_id": TENANT,
+        "principal_id": PRINCIPAL,
+        "trace_session_id": SESSION,
+        "status": "active",
+        "paused_at_ms": now - 10_000,
+        "expires_at_ms": now + 1_000_000,
+        "reinitialized_from": None,
+        "elicits_sensitive": False,
+    }
+    authorized = {
+        "status": "active",
+        "delegated_principal_id": document["identity"]["delegated_principal_id"],
+        "delegated_scope": document["identity"]["delegated_scope"],
+        "checked_at_ms": now - 1,
+        "token_reused": False,
+        "token_run_id": RUN,
+        "token_session_id": SESSION,
+        "token_expires_at_ms": now + 1_000_000,
+        "checked_by": "review",
+        "check_age_ms": 1,
+        "signed_by": None,
+    }
+    for operation in ("resume_tool", "elicit", "progress"):
+        evidence = {"authorization": authorized, **document["evidence"], "session": session}
+        made = {**document, "operation": operation, "evidence": evidence}
+        yield Candidate(
+            origin="generated",
+            name=f"{operation} {session['capability']}",
+            base=made,
+            patches=call.patches,
+        )
 
 
 def transitions(agent: str, facts: Mapping[str, Any]) -> Iterator[Candidate]:
@@ -204,8 +306,8 @@ def transitions(agent: str, facts: Mapping[str, Any]) -> Iterator[Candidate]:
                 "capability": capability,
                 "business_key": "sha256:" + "4" * 64,
                 "idempotency_key": "key-1",
-                "action_digest": _ACTION,
-                "run_id": _RUN,
+                "action_digest": ACTION,
+                "run_id": RUN,
                 "lease_expires_at_ms": now_ms(facts) - 1,
                 "version": 3,
             }
@@ -216,33 +318,34 @@ def transitions(agent: str, facts: Mapping[str, Any]) -> Iterator[Candidate]:
 def _by_reviewer(
     agent: str, facts: Mapping[str, Any], operation: str, capability: str, reviewer: str
 ) -> dict[str, Any]:
-    document = _document(agent, facts, "state", operation, capability)
+    document = document_of(agent, facts, "state", operation, capability)
     document["identity"] = {
-        "tenant_id": _TENANT,
+        "tenant_id": TENANT,
         "principal_id": reviewer,
         "authorization_mode": "human_approved",
     }
     return document
 
 
-def _document(
+def document_of(
     agent: str, facts: Mapping[str, Any], checkpoint: str, operation: str, capability: str | None
 ) -> dict[str, Any]:
+    """What every sound document is made from: a running session, nothing asked for yet, nothing in the ledger."""
     name = capability or ""
     identity = {
-        "tenant_id": _TENANT,
-        "principal_id": _PRINCIPAL,
+        "tenant_id": TENANT,
+        "principal_id": PRINCIPAL,
         "authorization_mode": "user_delegated",
-        "delegated_principal_id": _PRINCIPAL,
+        "delegated_principal_id": PRINCIPAL,
         "delegated_scope": "review",
     }
     run = {
-        "run_id": _RUN,
+        "run_id": RUN,
         "status": "running",
         "agent_id": agent,
-        "session_id": _SESSION,
+        "session_id": SESSION,
         "version": 1,
-        "epoch": _EPOCH,
+        "epoch": EPOCH,
         "boundary": None,
     }
     return {
@@ -251,8 +354,8 @@ def _document(
         "operation": operation,
         "request_id": "req-review",
         "now_ms": now_ms(facts),
-        "trace": {"trace_id": "trace-review", "session_id": _SESSION, "run_id": _RUN},
-        "agent": {"agent_id": agent, "environment": _ENVIRONMENT},
+        "trace": {"trace_id": "trace-review", "session_id": SESSION, "run_id": RUN},
+        "agent": {"agent_id": agent, "environment": ENVIRONMENT},
         "identity": identity,
         "request": {},
         "state": {
@@ -277,9 +380,10 @@ def _document(
             }
         },
         "digests": {
-            "action_digest": _ACTION,
+            "action_digest": ACTION,
             "intent_digest": _INTENT,
             "arguments": "sha256:" + "3" * 64,
             "tool_definition": None,
+            **({"standing_digest": _STANDING} if _stands(facts, name) else {}),
         },
     }

@@ -1,4 +1,4 @@
-"""Many decisions at once: documents in files, one OPA process a chunk, two chunks at a time.
+"""Many decisions at once: one OPA a side, asked about a hundred documents at a time.
 
 It is the real OPA with strict builtins, so that what it says is what a sidecar would say; a document that makes a
 builtin fail is found by halving and has no decision. Serves nothing and keeps nothing.
@@ -7,23 +7,20 @@ builtin fail is found by halving and has no decision. Serves nothing and keeps n
 from __future__ import annotations
 
 import json
-import os
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gate import opa
 from gate.canonical import digest
 from gate.errors import PdpError
+from gate.release.diff_engine import Engine, parallel
 
-_TIMEOUT_S = 300.0
-# A process of a few seconds: what it saves by collecting garbage it loses by doing so.
-_SPEED = {"GOGC": "400"}
-_CHUNK = 1000
-_RULE, _RULE_UNDER = "data.review.outcomes", "data.review.outcomes_under"
+CHUNK = 100
+_RULE, _RULE_UNDER = "review/outcomes", "review/outcomes_under"
 # Only what a comparison looks at: whole decisions of ten thousand documents are more to write than to take.
 _REVIEW = """package review
 
@@ -49,12 +46,13 @@ compared(decision) := {
 	"verdict": decision.verdict,
 	"reasons": [[reason.code, reason.verdict, reason.rule, reason.source] | some reason in decision.reasons],
 	"obligations": decision.obligations,
-	"advice": [warning.code | some warning in decision.advice],
+	"advice": [[warning.code, object.get(warning, "source", "")] | some warning in decision.advice],
 }
 """
-_FACTS = "data.gate.facts.document"
-UNDECIDED = "undecided"
-"""Stands for a verdict where the policies gave none; the gate refuses then."""
+_FACTS = "gate/facts/document"
+UNDECIDED, UNCHANGED = "undecided", "unchanged"
+"""The one stands for a verdict where the policies gave none; the gate refuses then. The other where both sides were
+proven to come to the same one."""
 # They follow from the version and from what the contract says, which is compared where it has an effect.
 _DERIVED = frozenset({"contract_digest", "capability_version", "bundle_version", "release_identity"})
 
@@ -70,7 +68,7 @@ class Outcome:
     """Each as canonical JSON, without digests that follow from the version."""
     advice: tuple[str, ...] = ()
     sources: frozenset[str] = frozenset()
-    """Where in the YAML the reasons come from. Not compared: an inserted line moves a rule and changes nothing."""
+    """Where in the YAML reasons and warnings stand. Not compared: an inserted line moves them and changes nothing."""
 
     @property
     def codes(self) -> tuple[str, ...]:
@@ -93,47 +91,62 @@ class Outcome:
 
 
 class Batch:
-    """One set of modules, written out once and asked many times. Use as a context manager."""
+    """One set of modules, compiled once and asked many times. Use as a context manager."""
 
     def __init__(self, modules: Mapping[str, str], *, binary: Path) -> None:
-        self._binary = binary
         self._scratch = tempfile.TemporaryDirectory(prefix="gate-review-")
-        self._tree = Path(self._scratch.name) / "tree"
+        tree = Path(self._scratch.name) / "tree"
         for path, text in {**modules, "review/review.rego": _REVIEW}.items():
-            file = self._tree / path
+            file = tree / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(text.encode("utf-8"))
+        self._engine = Engine(tree, binary=binary)
 
     def __enter__(self) -> Batch:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._engine.close()
         self._scratch.cleanup()
 
     def facts(self, agent_id: str) -> dict[str, Any]:
         """What the bundle of `agent_id` says of itself; raises `PdpError` when there is nothing to trust."""
-        value = self._evaluate({"agent": {"agent_id": agent_id}}, _FACTS)
+        value = self._engine.ask(_FACTS, encoded({"agent": {"agent_id": agent_id}}))
         if not isinstance(value, dict):
             raise PdpError("the policies state no facts", code="pdp_result_invalid")
         return value
 
     def facts_under(self, agent_id: str, tables: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
         """The same under each of `tables`, which say which package governs which agent; raises `PdpError` likewise."""
-        value = self._evaluate({"agent_id": agent_id, "tables": list(tables)}, "data.review.facts_under")
+        value = self._engine.ask("review/facts_under", encoded({"agent_id": agent_id, "tables": list(tables)}))
         if not isinstance(value, list) or len(value) != len(tables):
             raise PdpError("the policies state no facts", code="pdp_result_invalid")
         return value
 
     def decide(self, documents: Sequence[Mapping[str, Any]]) -> list[Outcome]:
         """The outcome of each document, in order."""
-        return self._decided(list(documents), _RULE)
+        return self.decide_encoded([encoded(document) for document in documents])
+
+    def decide_encoded(self, documents: Sequence[bytes]) -> list[Outcome]:
+        """The same of documents that are JSON already."""
+        return self._in_chunks(documents, _RULE)
 
     def decide_under(self, asked: Sequence[tuple[Mapping[str, str], Mapping[str, Any]]]) -> list[Outcome]:
         """The outcome of each document, each under a table of its own that says which package governs which agent."""
-        return self._decided([{"agents": table, "document": document} for table, document in asked], _RULE_UNDER)
+        return self._in_chunks(
+            [encoded({"agents": table, "document": document}) for table, document in asked], _RULE_UNDER
+        )
 
-    def _decided(self, documents: Sequence[Mapping[str, Any]], rule: str) -> list[Outcome]:
-        found = self._evaluate({"documents": documents}, rule) if documents else {}
+    def value(self, rule: str, documents: Sequence[bytes]) -> Any:
+        """What `rule` says of all `documents` together; None when OPA had no value for it."""
+        return self._engine.ask(rule, b'{"documents":[' + b",".join(documents) + b"]}")
+
+    def _in_chunks(self, documents: Sequence[bytes], rule: str) -> list[Outcome]:
+        starts = range(0, len(documents), CHUNK)
+        return [one for start in starts for one in self._decided(documents[start : start + CHUNK], rule)]
+
+    def _decided(self, documents: Sequence[bytes], rule: str) -> list[Outcome]:
+        found = self.value(rule, documents)
         if isinstance(found, dict):
             return [_outcome(found.get(str(index))) for index in range(len(documents))]
         if len(documents) == 1:
@@ -141,45 +154,38 @@ class Batch:
         middle = len(documents) // 2
         return [*self._decided(documents[:middle], rule), *self._decided(documents[middle:], rule)]
 
-    def _evaluate(self, document: Mapping[str, Any], rule: str) -> Any:
-        """The value of `rule`, or None when OPA gave none."""
-        with tempfile.NamedTemporaryFile("w", dir=self._scratch.name, suffix=".json", encoding="utf-8") as given:
-            json.dump(document, given, separators=(",", ":"))
-            given.flush()
-            arguments = ["eval", "--format", "raw", "--strict-builtin-errors", "--data", str(self._tree)]
-            done = opa.run(
-                [*arguments, "--input", given.name, rule],
-                timeout_s=_TIMEOUT_S,
-                binary=self._binary,
-                environment=_SPEED,
-            )
-        if done.returncode != 0 or not done.stdout.strip():
-            return None
-        return json.loads(done.stdout)
+
+def encoded(document: Any) -> bytes:
+    """A document as JSON; what two documents do not share tells them apart, and what they share is asked once."""
+    return json.dumps(document, separators=(",", ":")).encode("ascii")
 
 
 def decide_both(
     old: Batch,
     new: Batch,
-    pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]],
+    pairs: Sequence[tuple[bytes, bytes]],
     *,
     told: Callable[[int], None] = lambda _: None,
 ) -> list[tuple[Outcome, Outcome]]:
-    """Both outcomes of each pair of documents; `told` hears how many more decisions are done."""
-    size = min(_CHUNK, max(100, len(pairs) // (2 * (os.cpu_count() or 1)) + 1))
-    starts = range(0, len(pairs), size)
+    """Both outcomes of each pair of documents in JSON; `told` hears of how many more documents there is a decision."""
+    distinct = list(dict.fromkeys(pairs))
+    repeated = Counter(pairs)
+    starts = range(0, len(distinct), CHUNK)
 
     def work(job: tuple[int, int]) -> list[Outcome]:
         side, start = job
-        batch = (old, new)[side]
-        outcomes = batch.decide([pair[side] for pair in pairs[start : start + size]])
-        told(len(outcomes))
+        asked = distinct[start : start + CHUNK]
+        outcomes = (old, new)[side].decide_encoded([pair[side] for pair in asked])
+        told(sum(repeated[pair] for pair in asked))
         return outcomes
 
+    # The sides take turns, so that no engine waits for the other to be done.
     jobs = [(side, start) for start in starts for side in (0, 1)]
-    with ThreadPoolExecutor(max_workers=max(1, os.cpu_count() or 1)) as pool:
+    with ThreadPoolExecutor(max_workers=2 * parallel()) as pool:
         results = dict(zip(jobs, pool.map(work, jobs), strict=True))
-    return [both for start in starts for both in zip(results[0, start], results[1, start], strict=True)]
+    both = [pair for start in starts for pair in zip(results[0, start], results[1, start], strict=True)]
+    found = dict(zip(distinct, both, strict=True))
+    return [found[pair] for pair in pairs]
 
 
 def _outcome(found: Any) -> Outcome:
@@ -192,8 +198,12 @@ def _outcome(found: Any) -> Outcome:
             json.dumps({k: v for k, v in one.items() if k not in _DERIVED}, sort_keys=True)
             for one in found["obligations"]
         ),
-        advice=tuple(sorted(set(found["advice"]))),
-        sources=frozenset(source for *_, source in found["reasons"] if source),
+        advice=tuple(sorted({code for code, _ in found["advice"]})),
+        sources=frozenset(
+            [source for *_, source in found["reasons"] if source]
+            # What a core policy advises names the policy and no line.
+            + [source for _, source in found["advice"] if "#" in str(source)]
+        ),
     )
 
 

@@ -59,12 +59,33 @@ class Candidate:
         document: Any = self.base
         for patch in self.patches:
             document = _patched(document, patch.path, patch.value)
-        agent = document.get("agent")
-        agent_id = agent.get("agent_id") if isinstance(agent, Mapping) else None
-        known = facts.get(agent_id) if isinstance(agent_id, str) else None
-        filled = _filled(document, known or next(iter(facts.values()), {}))
+        filled = _filled(document, _known(document, facts))
         assert isinstance(filled, dict)  # noqa: S101 - a mapping is filled with a mapping
         return filled
+
+
+class Filler:
+    """The documents of one side. A base is filled in once, whatever number of candidates share it."""
+
+    def __init__(self, facts: Mapping[str, Mapping[str, Any]]) -> None:
+        self._facts = facts
+        self._bases: dict[int, tuple[Mapping[str, Any], Mapping[str, Any], Any]] = {}
+
+    def document(self, candidate: Candidate) -> dict[str, Any]:
+        """What `candidate.document` would be."""
+        if any(patch.path[:1] in ((), ("agent",)) for patch in candidate.patches):
+            return candidate.document(self._facts)  # the agent says whose facts stand in it
+        # The base itself is kept beside its identity, which could otherwise be that of another one later.
+        _, known, document = self._bases.get(id(candidate.base)) or self._filled(candidate.base)
+        for patch in candidate.patches:
+            document = _patched(document, patch.path, _filled(patch.value, known))
+        assert isinstance(document, dict)  # noqa: S101 - a mapping is filled with a mapping
+        return document
+
+    def _filled(self, base: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any], Any]:
+        known = _known(base, self._facts)
+        self._bases[id(base)] = made = (base, known, _filled(base, known))
+        return made
 
 
 def fact(*tokens: str) -> dict[str, str]:
@@ -101,6 +122,13 @@ def _patched(document: Any, path: Path, value: Any) -> Any:
     else:
         made[path[0]] = _patched(made.get(path[0]), path[1:], value)
     return made
+
+
+def _known(document: Mapping[str, Any], facts: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    """What the bundle of the document's agent says; of any bundle where it names none of them."""
+    agent_id = value_at(document, ("agent", "agent_id"))
+    known = facts.get(agent_id) if isinstance(agent_id, str) else None
+    return known or next(iter(facts.values()), {})
 
 
 def _filled(value: Any, facts: Mapping[str, Any]) -> Any:

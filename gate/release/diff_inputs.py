@@ -6,12 +6,15 @@ Pure, and the same every time. What changed between the two comes first, so that
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from gate.documents import Case, schema
-from gate.release.diff_base import approval, call, operations, transitions, vote, vouched
+from gate.release.diff_base import EPOCH, approval, call, in_session, operations, transitions, vote, vouched
+from gate.release.diff_boundary import OPERATIONS as BOUNDARY_OPERATIONS
+from gate.release.diff_boundary import boundaries, crossings
 from gate.release.diff_documents import ABSENT, Candidate, Patch, Path, leaves, value_at
 from gate.release.diff_probe import OTHER, Probe, probes, settled
 from gate.release.diff_values import FIXED, UNTOUCHED, Edit, data_of, edits, numbers, placed, readers, shape, texts
@@ -19,6 +22,7 @@ from gate.release.rego_text import RegoText, Rule
 
 UNKNOWN = "capability_nobody_has"
 _MOST_BASES = 3
+_MOST_SESSIONS = 2
 _MOST_CONSTANTS = 40
 _HELPER = "_"
 
@@ -43,6 +47,8 @@ class Material:
     """Rules of either side that the other does not have."""
     cases: Sequence[Case]
     """Golden cases of both sides about this agent."""
+    golden: bool = True
+    """Whether the cases are inputs, too; otherwise they only lend what the host vouches for in them."""
     modules: Mapping[str, str] = field(default_factory=dict)
     """Rego text by path, whose core policies tell which field a word is for."""
     sound: frozenset[str] = frozenset()
@@ -57,14 +63,10 @@ class Material:
 
     def inputs(self) -> Iterator[Candidate]:
         """Every input worth asking about, the most telling first; without end in sight, so cut it off."""
-        golden = [_golden(case) for case in self.cases]
-        calls = [c for side in self.sides for c in self._calls(side)]
-        others = [
-            c
-            for side in self.sides[-1:]
-            for c in operations(self.agent, side.facts, next(iter(_strings(side.text, "memory_kinds")), None))
-        ]
-        others += [c for side in self.sides for c in transitions(self.agent, side.facts)]
+        golden = [_golden(case) for case in self.cases] if self.golden else []
+        made = self.sound_bases()
+        count = sum(len(side.facts["capabilities"]) for side in self.sides)
+        calls, others = made[:count], made[count:]
         bases = [*calls, *(c for c in golden if c.name in self.sound), *others]
         yield from itertools.chain(golden, calls, others, self._bare(calls))
         touched = self._touched()
@@ -85,12 +87,47 @@ class Material:
             ]
         )
 
+    def sound_bases(self) -> list[Candidate]:
+        """The documents that all others are changes of: each as much in order as the bundle and its cases allow."""
+        calls = [c for side in self.sides for c in self._calls(side)]
+        return [
+            *calls,
+            *(c for side in self.sides[-1:] for c in self._others(side, calls)),
+            *(c for side in self.sides for c in transitions(self.agent, side.facts)),
+        ]
+
     def _calls(self, side: Governed) -> Iterator[Candidate]:
-        """A sound call of every capability, under values that its own controls are content with."""
+        """A sound call of every capability."""
         for name in side.facts["capabilities"]:
-            base = vouched(call(self.agent, side.facts, name), self.cases)
-            mine = [p for p in self._probes if p.capability in (None, name) and p.checkpoint == "tool_execution"]
-            yield settled(base, (patch for probe in mine for patch in probe.sound)) if mine else base
+            yield self._settled(call(self.agent, side.facts, name))
+
+    def _others(self, side: Governed, calls: Sequence[Candidate]) -> Iterator[Candidate]:
+        """Everything that is neither a call nor a transition."""
+        for base in operations(self.agent, side.facts, next(iter(_strings(side.text, "memory_kinds")), None)):
+            yield self._settled(base)
+        for base in boundaries(self.agent, side.facts, _strings(side.text, "required_constraints", "continuity")):
+            yield self._content(base)
+        # One that asks for an approval and one that does not.
+        asking = [value_at(c.base, ("state", "approval")) is not None for c in calls]
+        for wanted in (True, False):
+            for base in [c for c, asks in zip(calls, asking, strict=True) if asks == wanted][:_MOST_SESSIONS]:
+                yield from in_session(base)
+
+    def _settled(self, base: Candidate) -> Candidate:
+        """`base` with what a case vouches for, else under values that the bundle's own controls are content with."""
+        lent = vouched(base, self.cases)
+        return lent if lent is not base else self._content(base)
+
+    def _content(self, base: Candidate) -> Candidate:
+        checkpoint, operation = (value_at(base.base, (name,)) for name in ("checkpoint", "operation"))
+        mine = [
+            probe
+            for probe in self._probes
+            if probe.checkpoint == checkpoint
+            and probe.operation in (None, operation)
+            and probe.capability in (None, value_at(base.base, ("request", "capability")))
+        ]
+        return settled(base, (patch for probe in mine for patch in probe.sound)) if mine else base
 
     def _bare(self, calls: Sequence[Candidate]) -> Iterator[Candidate]:
         """Each call without its approval, one of what is named to be refused, and one that nobody knows."""
@@ -155,6 +192,8 @@ class Material:
         operation = value_at(base.base, ("operation",))
         if operation in {"call_tool", "resume_tool"}:
             yield from self._approvals(base)
+        if operation in BOUNDARY_OPERATIONS:
+            yield from crossings(base)
         if operation == "memory_write":
             kinds = [kind for side in self.sides for kind in _strings(side.text, "memory_kinds")]
             yield from one("request.memory_kind", *dict.fromkeys(kinds), OTHER, None, ABSENT, 7)
@@ -177,6 +216,10 @@ class Material:
             yield base.with_patches([*base.patches, *worker])
         yield from one("state.versions.capability_version", None, OTHER)
         yield from one("state.versions.bundle_version", None, OTHER)
+        later = [Patch(path, EPOCH + 1) for path in (("trace", "epoch"), ("state", "run", "epoch"))]
+        yield base.with_patches([*base.patches, *later])
+        if isinstance(value_at(base.base, ("state", "approval")), Mapping):
+            yield base.with_patches([*base.patches, *later, Patch(("state", "approval", "epoch"), EPOCH + 1)])
         yield from one("evidence.arguments.valid", False, None, ABSENT)
         yield from one("evidence.arguments.identified", False, None)
 
@@ -208,6 +251,7 @@ class Material:
                 ("action_digest", [OTHER, None]),
                 ("tenant_id", [OTHER]),
                 ("requested_by", [OTHER, None]),
+                ("epoch", [EPOCH - 1, EPOCH + 1, None]),
             ]
             for name, values in changes:
                 for value in values:
@@ -300,12 +344,14 @@ def _broken(base: Candidate) -> Iterator[Candidate]:
                 yield base.with_patches([*base.patches, Patch(path, broken)])
 
 
-def _strings(text: RegoText, name: str) -> list[str]:
+def _strings(text: RegoText, name: str, document: str = "bundle") -> list[str]:
+    """The words that a bundle's data of that name lists under `name`."""
     for rule in text.rules:
-        if rule.name == "bundle":
+        if rule.name in (document, f"{document}[{json.dumps(name)}]"):
             stated = data_of(rule)
-            found = stated[0].get(name, []) if stated is not None and isinstance(stated[0], Mapping) else []
-            return [item for item in found if isinstance(item, str)]
+            value = None if stated is None else stated[0]
+            found = value.get(name, []) if isinstance(value, Mapping) else value
+            return [item for item in found if isinstance(item, str)] if isinstance(found, list) else []
     return []
 
 

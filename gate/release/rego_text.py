@@ -17,7 +17,9 @@ _HEAD = re.compile(r"(default )?(_?[a-z][a-z0-9_]*)(\[\"(?:[^\"\\]|\\.)*\"\])?")
 _LOCAL = re.compile(r"(?<![\w.\"])_([a-z][a-z0-9_]*)")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _BOUND = re.compile(r'^\s*(?:.* if )?input\.(checkpoint|operation|request\.capability) == ("(?:[^"\\]|\\.)*")$', re.M)
-_INPUT = re.compile(r'^(_[a-z0-9_]+) := input((?:\.\w+|\["(?:[^"\\]|\\.)*"\])+)$', re.MULTILINE)
+_INPUT = re.compile(r'^(_[a-z0-9_]+) := (input|known\.section)((?:\.\w+|\["(?:[^"\\]|\\.)*"\])+)$', re.MULTILINE)
+# Evidence is read as far as it is fresh and trusted; what the rule looks at stands in the input all the same.
+_SECTIONS = {"input": (), "known.section": ("evidence",)}
 _STEP = re.compile(r'\.(\w+)|\[("(?:[^"\\]|\\.)*")\]')
 _COMPARED = re.compile(r"^\s*(?:.* if )?(.+?) (==|!=|<=|>=|<|>|in) (.+)$", re.MULTILINE)
 _MATCHED = re.compile(r'regex\.match\(("(?:[^"\\]|\\.)*"), _([a-z0-9_]+)\)')
@@ -77,8 +79,8 @@ class RegoText:
             blocks = text.split("\n\n")
             rules += [rule for rule in (_rule(file, block) for block in blocks) if rule is not None]
             for match in _INPUT.finditer(text):
-                steps = _STEP.finditer(match[2])
-                paths[match[1][1:]] = tuple(step[1] or json.loads(step[2]) for step in steps)
+                steps = (step[1] or json.loads(step[2]) for step in _STEP.finditer(match[3]))
+                paths[match[1][1:]] = (*_SECTIONS[match[2]], *steps)
         by_name: dict[str, list[Rule]] = {}
         for rule in rules:
             by_name.setdefault(rule.name, []).append(rule)

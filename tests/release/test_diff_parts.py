@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -163,3 +164,15 @@ def test_page_escapes_what_would_be_markup() -> None:
     assert "<script>" not in page
     assert "<td>&lt;script&gt;alert(1)&lt;/script&gt; | x</td>" in page
     assert re.search(r"""(?:src|href)=|url\(|@import""", page) is None
+
+
+def test_rego_text_knows_the_input_behind_every_operand_of_the_shipped_bundles(repo: Path) -> None:
+    unread: dict[str, list[str]] = {}
+    for folder in sorted((repo / "bundles").iterdir()):
+        files = {file.name: file.read_text("utf-8") for file in folder.glob("rego/*.rego")}
+        text = RegoText.read(files)
+        operands = {match[1]: match[2] for match in re.finditer(r"^_(v_\w+) := (\w+)", "\n".join(files.values()), re.M)}
+        # What the catalog says is no part of an input.
+        missing = [name for name, root in operands.items() if root != "catalog" and name not in text.paths]
+        unread |= {folder.name: missing} if missing else {}
+    assert unread == {}
