@@ -22,7 +22,7 @@ from gate.release.ledger import require_immutable
 from gate.release.signing import SigningKey
 
 ROOTS = ("gate",)
-_TIMEOUT_S = 120.0
+_TIMEOUT_S = 600.0
 
 
 class BuildError(GateError):
