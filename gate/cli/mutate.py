@@ -35,6 +35,12 @@ _STATES = (NOTICED, MISSED, UNDETERMINED, REFUSED, SAME)
     help="Exit 3 when the cases notice a smaller share of the mutants that change a decision.",
 )
 @option(
+    "--strict",
+    is_flag=True,
+    envvar="GATE_MUTATE_STRICT",
+    help="Hold the score against --min-score that counts as missed what nothing shows a difference for.",
+)
+@option(
     "--search",
     type=click.IntRange(0, 100_000),
     default=3000,
@@ -43,7 +49,7 @@ _STATES = (NOTICED, MISSED, UNDETERMINED, REFUSED, SAME)
     help="Inputs generated at most to find what a mutant changes that no case notices.",
 )
 @output_option("junit")
-def mutate_command(bundle: Path, min_score: float, search: int, output: str) -> None:
+def mutate_command(bundle: Path, min_score: float, strict: bool, search: int, output: str) -> None:
     """Change BUNDLE's YAML in small ways and say which changes no golden case notices.
 
     A missed mutant comes with the smallest input found whose decision it changes: write it down as a case. Mutants that
@@ -60,7 +66,7 @@ def mutate_command(bundle: Path, min_score: float, search: int, output: str) -> 
     else:
         for line in _text(bundle, found):
             click.echo(line)
-    if found.score < min_score:
+    if (found.strict_score if strict else found.score) < min_score:
         raise click.exceptions.Exit(EXIT_DENIED)
 
 

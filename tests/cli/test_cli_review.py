@@ -85,13 +85,14 @@ def test_diff_of_what_is_no_bundle_is_an_error(bundle: Path, tmp_path: Path) -> 
 
 def test_mutate_counts_every_mutant_and_fails_below_the_score(bundle: Path) -> None:
     text = (bundle / "policy.yaml").read_text("utf-8")
-    result = run("mutate", bundle, "--search", "20", "--min-score", "1", "--output", "json")
+    result = run("mutate", bundle, "--search", "20", "--min-score", "1", "--strict", "--output", "json")
     found = document(result)
     assert [e.message for e in strict_validator(schema("mutate")).iter_errors(found)] == []
     assert found["total"] == sum(found["counts"].values()) == len(found["mutants"])
     assert found["counts"]["noticed"] > 0
     assert found["strict_score"] >= 0.95
-    assert result.exit_code == (3 if found["counts"]["missed"] else 0)
+    assert (found["counts"]["missed"], found["score"]) == (0, 1)
+    assert result.exit_code == (3 if found["counts"]["undetermined"] else 0)
     noticed = [m for m in found["mutants"] if (m["kind"], m["what"]) == ("flip", "allow becomes deny")]
     assert ("noticed", "search_docs_allowed") in [(m["state"], m["case"]) for m in noticed]
     missed = [m for m in found["mutants"] if m["state"] == "missed"]
