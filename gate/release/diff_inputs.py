@@ -78,6 +78,9 @@ class Material:
             mine = [probe for probe in self._probes if probe.title in titles and id(probe) in probing]
             yield from in_turn([probing.pop(id(probe)) for probe in mine])
         yield from in_turn([vouching(self._edits, base) for base in alone(bases, frozenset())])
+        if any(edit.rule.startswith("continuity[") for edit in self._edits):
+            crossed = [base for base in others if value_at(base.base, ("operation",)) in BOUNDARY_OPERATIONS]
+            yield from in_turn([crossings(base) for base in crossed])
         refused, other = _split([c for c in golden if c.name not in self.sound], touched)
         yield from in_turn([constants(self._edits, self.modules, first, refused), self._states(first)])
         yield from in_turn(
