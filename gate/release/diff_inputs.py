@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,15 +15,15 @@ from gate.documents import Case, schema
 from gate.release.diff_base import EPOCH, approval, call, in_session, operations, transitions, vote, vouched
 from gate.release.diff_boundary import OPERATIONS as BOUNDARY_OPERATIONS
 from gate.release.diff_boundary import boundaries, crossings
+from gate.release.diff_constants import alone, constants, in_turn, vouching
 from gate.release.diff_documents import ABSENT, Candidate, Patch, Path, leaves, value_at
 from gate.release.diff_probe import OTHER, Probe, probes, settled
-from gate.release.diff_values import FIXED, UNTOUCHED, Edit, data_of, edits, numbers, placed, readers, shape, texts
+from gate.release.diff_values import FIXED, UNTOUCHED, Edit, data_of, edits
 from gate.release.rego_text import RegoText, Rule
 
 UNKNOWN = "capability_nobody_has"
 _MOST_BASES = 3
 _MOST_SESSIONS = 2
-_MOST_CONSTANTS = 40
 _HELPER = "_"
 
 
@@ -72,18 +72,23 @@ class Material:
         touched = self._touched()
         first, rest = _split(bases, touched)
         probing = {id(probe): self._tried(probe, bases) for probe in self._probes}
-        changed_titles = {rule.title for rule in self.changed} | self._users()
-        for probe in self._probes:
-            if probe.title in changed_titles:
-                yield from probing.pop(id(probe))
+        # One of each in turn, so that a limit cuts off the last values of every rule and not all of some; what changed
+        # itself goes before what only uses it.
+        for titles in ({rule.title for rule in self.changed}, self._users()):
+            mine = [probe for probe in self._probes if probe.title in titles and id(probe) in probing]
+            yield from in_turn([probing.pop(id(probe)) for probe in mine])
+        yield from in_turn([vouching(self._edits, base) for base in alone(bases, frozenset())])
+        if any(edit.rule.startswith("continuity[") for edit in self._edits):
+            crossed = [base for base in others if value_at(base.base, ("operation",)) in BOUNDARY_OPERATIONS]
+            yield from in_turn([crossings(base) for base in crossed])
         refused, other = _split([c for c in golden if c.name not in self.sound], touched)
-        yield from _in_turn([self._constants(first, refused), self._states(first)])
-        yield from _in_turn(
+        yield from in_turn([constants(self._edits, self.modules, first, refused), self._states(first)])
+        yield from in_turn(
             [
-                _in_turn(list(probing.values())),
+                in_turn(list(probing.values())),
                 self._states(rest),
-                self._constants(rest, other),
-                _in_turn([_broken(base) for base in (*first, *golden, *rest)]),
+                constants(self._edits, self.modules, rest, other),
+                in_turn([_broken(base) for base in (*first, *golden, *rest)]),
             ]
         )
 
@@ -180,7 +185,7 @@ class Material:
                 yield from probe.tried_on(bare)
 
     def _states(self, bases: Sequence[Candidate]) -> Iterator[Candidate]:
-        yield from _in_turn([self._states_of(base) for base in bases])
+        yield from in_turn([self._states_of(base) for base in bases])
 
     def _states_of(self, base: Candidate) -> Iterator[Candidate]:
         """Approvals, votes, effects, runs, identities and roles, each by itself."""
@@ -256,27 +261,6 @@ class Material:
             for name, values in changes:
                 for value in values:
                     yield base.with_patches([*base.patches, Patch((*at, name), value)])
-
-    def _constants(self, bases: Sequence[Candidate], refused: Sequence[Candidate]) -> Iterator[Candidate]:
-        """Every word and number that only one side has, wherever a document could hold it.
-
-        A document that is `refused` may be so for the want of that very word.
-        """
-        if not self._edits:
-            return
-        words, counts = texts(self._edits)[:_MOST_CONSTANTS], numbers(self._edits)[:_MOST_CONSTANTS]
-        within = readers(self.modules, self._edits)
-        # One document of a shape tells what a hundred would, and one of an operation what a field it lacks would do.
-        plain, near, every = _alone(bases, frozenset()), _alone([*bases, *refused], within), _alone(bases, None)
-        yield from _in_turn([placed(base, words, counts, within=within) for base in plain])
-        yield from _in_turn([placed(base, words, counts, within=within) for base in near])
-        yield from _in_turn([placed(base, words, counts) for base in plain])
-        yield from _in_turn([placed(base, [*words, OTHER], counts) for base in every])
-
-
-def _alone(bases: Sequence[Candidate], fields: frozenset[Path] | None) -> list[Candidate]:
-    """The first document of every shape, as far as `fields` tell."""
-    return list({shape(base, fields): base for base in reversed(bases)}.values())[::-1]
 
 
 _EFFECTS = (
@@ -360,16 +344,3 @@ def _declared(path: Path) -> tuple[Any, ...]:
     for part in path:
         node = node.get("properties", {}).get(part, {})
     return tuple(node.get("enum", ()))
-
-
-def _in_turn(sources: Iterable[Iterator[Candidate]]) -> Iterator[Candidate]:
-    """One from each source in turn until all are used up."""
-    pending = list(sources)
-    while pending:
-        left: list[Iterator[Candidate]] = []
-        for source in pending:
-            one = next(source, None)
-            if one is not None:
-                left.append(source)
-                yield one
-        pending = left

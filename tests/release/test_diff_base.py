@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gate.release.diff import DecisionDiff, decision_diff
+from gate.release.diff import decision_diff
 from gate.release.diff_batch import Batch, Outcome
 from gate.release.diff_boundary import OPERATIONS
 from gate.release.diff_documents import Candidate, value_at
@@ -57,12 +57,10 @@ def test_sound_base_of_every_boundary_that_is_permitted_at_all_is_permitted(
 
 
 EDITS = [
-    ("continuity.yaml", "reconfirm_approval: true", "reconfirm_approval: false", "create_ticket"),
-    ("continuity.yaml", "max_age_seconds: 86400", "max_age_seconds: 86399", "rehydrate"),
-    ("continuity.yaml", "max_boundaries: 50", "max_boundaries: 51", "compact"),
-    ("continuity.yaml", "[objective, evidence_refs]", "[objective]", "rehydrate"),
-    ("runtime-controls.yaml", "resume_existing_session_if_valid", "reauthorize_then_resume", "create_ticket"),
-    ("policy.yaml", "    elicit: allow\n", "", "elicit"),
+    ("continuity.yaml", "max_age_seconds: 86400", "max_age_seconds: 86399"),
+    ("continuity.yaml", "  max_boundaries: 50\n", ""),
+    ("continuity.yaml", "[objective, evidence_refs]", "[objective]"),
+    ("runtime-controls.yaml", "elicitation_policy: non_sensitive_only", "elicitation_policy: refuse"),
 ]
 
 
@@ -70,13 +68,12 @@ def test_diff_finds_changes_about_boundaries_and_sessions_without_golden_cases_a
     repo: Path, tmp_path: Path, opa_binary: Path
 ) -> None:
     old = load_side(repo / "bundles" / "support-triage")
-    found: list[tuple[str, DecisionDiff, str]] = []
-    for number, (file, before, after, about) in enumerate(EDITS):
-        folder = tmp_path / str(number) / "support-triage"
-        shutil.copytree(repo / "bundles" / "support-triage", folder, ignore=shutil.ignore_patterns("cases", "rego"))
+    folder = tmp_path / "support-triage"
+    shutil.copytree(repo / "bundles" / "support-triage", folder, ignore=shutil.ignore_patterns("cases", "rego"))
+    for file, before, after in EDITS:
         text = (folder / file).read_text("utf-8")
         assert before in text
         (folder / file).write_text(text.replace(before, after), "utf-8")
-        diff = decision_diff(old, load_side(folder), limit=1500, golden=False, binary=opa_binary)
-        found.append((after, diff, about))
-    assert [after for after, diff, about in found if about not in {change.about for change in diff.changes}] == []
+    diff = decision_diff(old, load_side(folder), limit=900, golden=False, binary=opa_binary)
+    assert diff.tried["golden"] == 0
+    assert {"rehydrate", "compact", "elicit"} <= {change.about for change in diff.changes}
