@@ -113,6 +113,14 @@ def _catalog_entry(bundle: Bundle, name: str, capability: Capability) -> Iterato
             "list its destinations or set network_access to none",
             key=True,
         )
+    if capability.network_access == "none" and capability.allowed_egress:
+        yield document.problem(
+            pointer(*here, "allowed_egress"),
+            "egress_without_network",
+            f"capability `{name}` has no network access and lists destinations all the same",
+            "drop allowed_egress or say what network_access it has",
+            key=True,
+        )
     if capability.network_access not in bundle.policy.allow_network_access:
         policy = bundle.documents[POLICY]
         yield document.problem(

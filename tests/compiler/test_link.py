@@ -72,6 +72,13 @@ BROKEN: list[tuple[tuple[str, str, int, int], list[tuple[str, str, str]]]] = [
         [("capabilities.yaml", "allowed_egress: [docs.internal]", "allowed_egress: []")],
     ),
     (
+        ("egress_without_network", "capabilities.yaml", 11, 5),
+        [
+            ("capabilities.yaml", "network_access: restricted", "network_access: none"),
+            ("policy.yaml", "allow_network_access: [", "allow_network_access: [none, "),
+        ],
+    ),
+    (
         ("network_access_not_allowed", "capabilities.yaml", 10, 21),
         [("capabilities.yaml", "network_access: restricted", "network_access: open")],
     ),
