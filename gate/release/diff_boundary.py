@@ -162,15 +162,20 @@ def _resumption(agent: str, facts: Mapping[str, Any], reason: str, constraints: 
 _CARRIED = ("authorization_mode", "delegated_principal_id", "delegated_scope")
 
 
-def crossings(base: Candidate) -> Iterator[Candidate]:
-    """`base`, a document at a boundary, with each thing that could forbid it, also where nobody asked for it."""
+def crossings(base: Candidate, ages_ms: Sequence[int | float] = ()) -> Iterator[Candidate]:
+    """`base`, a document at a boundary, with each thing that could forbid it, also where nobody asked for it.
+
+    `ages_ms` are ages at which an envelope may become too old.
+    """
     operation = value_at(base.base, ("operation",))
     changes: list[tuple[Patch, ...]] = [_patches(one) for one in _LIVE]
     if operation == "rehydrate":
         now = value_at(base.base, ("now_ms",))
-        old = now - _LONG_AGO_MS if isinstance(now, int) else None
+        ages = [_LONG_AGO_MS, *(int(age) + step for age in ages_ms for step in (0, 1, -1))]
         changes += [_patches(one) for one in _ENVELOPES]
-        changes.append((Patch(("envelope", "written_at_ms"), old), Patch((*_AT, "boundary", "written_at_ms"), old)))
+        for age in ages if isinstance(now, int) else ():
+            written = dict.fromkeys((("envelope", "written_at_ms"), (*_AT, "boundary", "written_at_ms")), now - age)
+            changes.append(_patches(written))
         changes += [(*change, Patch(("envelope", "requested"), False)) for change in changes]
     for change in changes:
         yield base.with_patches([*base.patches, *change])

@@ -18,7 +18,7 @@ from gate.release.diff_boundary import boundaries, crossings
 from gate.release.diff_constants import alone, constants, in_turn, vouching
 from gate.release.diff_documents import ABSENT, Candidate, Patch, Path, leaves, value_at
 from gate.release.diff_probe import OTHER, Probe, probes, settled
-from gate.release.diff_values import FIXED, UNTOUCHED, Edit, data_of, edits
+from gate.release.diff_values import FIXED, UNTOUCHED, Edit, data_of, edits, numbers
 from gate.release.rego_text import RegoText, Rule
 
 UNKNOWN = "capability_nobody_has"
@@ -80,7 +80,7 @@ class Material:
         yield from in_turn([vouching(self._edits, base) for base in alone(bases, frozenset())])
         if any(edit.rule.startswith("continuity[") for edit in self._edits):
             crossed = [base for base in others if value_at(base.base, ("operation",)) in BOUNDARY_OPERATIONS]
-            yield from in_turn([crossings(base) for base in crossed])
+            yield from in_turn([crossings(base, numbers(self._edits)) for base in crossed])
         refused, other = _split([c for c in golden if c.name not in self.sound], touched)
         yield from in_turn([constants(self._edits, self.modules, first, refused), self._states(first)])
         yield from in_turn(
