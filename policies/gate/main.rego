@@ -26,36 +26,46 @@ decision := {
 	"verdict": verdict.verdict,
 	"reasons": verdict.reasons,
 	"obligations": obligation.obligations,
-	"advice": array.concat(_instead, array.concat(_doubts, _advice)),
-	"audit": {
-		"request_id": _request_id,
-		"checkpoint": _checkpoint,
-		"operation": _operation,
-		"trace_id": _trace_id,
-		"bundle_id": _bundle_id,
-		"bundle_version": _bundle_version,
-		"release_identity": _release_identity,
-		"contract_version": _contract_version,
-		"capability": _capability,
-		"controls": _controls,
-		"approval": audit.kept,
-		"credential_binding": _credential_binding,
-		"oauth_scope": _oauth_scope,
-		"trajectory": _trajectory,
-		"compound_authorization": _compound,
-	},
+	"advice": _advice,
+	"audit": object.union(_about, _kept),
 }
 
-_doubts := [] if verdict.stranger
+_about := {
+	"request_id": _request_id,
+	"checkpoint": _checkpoint,
+	"operation": _operation,
+	"trace_id": _trace_id,
+	"bundle_id": object.get(router.bundle, "bundle_id", null),
+	"bundle_version": object.get(router.bundle, "version", null),
+	"release_identity": object.get(router.bundle, "release_identity", null),
+	"contract_version": object.get(router.bundle, "contract_version", null),
+	"capability": _capability,
+}
 
-else := evidence.advice
+# A guard that is not loaded leaves this undefined, and with it the decision.
+_kept := {
+	"controls": [],
+	"approval": null,
+	"credential_binding": null,
+	"oauth_scope": null,
+	"trajectory": null,
+	"compound_authorization": null,
+} if verdict.stranger
 
-_instead := [] if verdict.stranger
+else := {
+	"controls": _controls,
+	"approval": audit.kept,
+	"credential_binding": binding.kept,
+	"oauth_scope": oauth.kept,
+	"trajectory": outcome.kept,
+	"compound_authorization": compound_audit.kept,
+}
 
-else := instead.advice
+_advice := [] if verdict.stranger
 
-_advice := [{"type": "warn", "code": warning.code, "source": warning.source} |
-	verdict.introduced
+else := array.concat(instead.advice, array.concat(evidence.advice, _warnings))
+
+_warnings := [{"type": "warn", "code": warning.code, "source": warning.source} |
 	some code in sort({w.code | some w in router.advice})
 	some warning in router.advice
 	warning.code == code
@@ -63,25 +73,8 @@ _advice := [{"type": "warn", "code": warning.code, "source": warning.source} |
 
 # Sorted by their names, which are unique at a checkpoint: the objects themselves are never compared.
 _controls := [pair[1] |
-	verdict.introduced
 	some pair in sort([[control.policy_requirement, control] | some control in (router.controls | constraint.holding)])
 ]
-
-default _credential_binding := null
-
-_credential_binding := binding.kept if verdict.introduced
-
-default _oauth_scope := null
-
-_oauth_scope := oauth.kept if verdict.introduced
-
-default _trajectory := null
-
-_trajectory := outcome.kept if verdict.introduced
-
-default _compound := null
-
-_compound := compound_audit.kept if verdict.introduced
 
 default _request_id := null
 
@@ -99,26 +92,10 @@ default _trace_id := null
 
 _trace_id := input.trace.trace_id if is_string(input.trace.trace_id)
 
-default _bundle_id := null
-
-_bundle_id := router.bundle.bundle_id
-
-default _bundle_version := null
-
-_bundle_version := router.bundle.version
-
-default _release_identity := null
-
-_release_identity := router.bundle.release_identity
-
-default _contract_version := null
-
-_contract_version := router.bundle.contract_version
-
 # A name that the catalog does not have is the model's invention and is not repeated.
 default _capability := null
 
 _capability := router.capability_name if {
 	router.named
-	verdict.introduced
+	not verdict.stranger
 }

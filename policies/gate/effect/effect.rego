@@ -9,6 +9,13 @@ import data.gate.capability
 import data.gate.finding
 import data.gate.router
 
+# METADATA
+# title: What stands in the way of an effect
+# description: a call that claims none has no state to look at
+raised := set() if capability.unclaimed
+
+else := findings
+
 findings contains finding.new("side_effect_state_missing", "deny", "gate.effect", "", "") if {
 	guarded
 	not _status_known

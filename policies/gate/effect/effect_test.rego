@@ -226,7 +226,7 @@ _replays(doc) := count({true |
 })
 
 _codes(doc) := {f.code |
-	some f in effect.findings with input as doc
+	some f in effect.raised with input as doc
 		with data.gate.agents.bundle_of as fixture.bundle_of
 		with data.gate.bundles as fixture.bundles
 }

@@ -7,6 +7,31 @@ package gate.identity
 
 import data.gate.finding
 
+# METADATA
+# title: What the document does not say of itself
+# description: one that is in order in every respect of the rules below pays for one rule
+raised := set() if _in_order
+
+else := findings
+
+_in_order if {
+	input.schema_version == "gate-input/v1"
+	is_string(input.request_id)
+	input.request_id != ""
+	is_number(input.now_ms)
+	input.now_ms > 0
+	is_string(input.trace.trace_id)
+	trim_space(input.trace.trace_id) != ""
+	input.operation in _operations[input.checkpoint]
+	is_string(input.agent.agent_id)
+	trim_space(input.agent.agent_id) != ""
+	is_string(input.identity.tenant_id)
+	trim_space(input.identity.tenant_id) != ""
+	is_string(input.identity.principal_id)
+	trim_space(input.identity.principal_id) != ""
+	_delegation_complete
+}
+
 findings contains finding.new("schema_version_unsupported", "deny", "gate.identity", "", "") if not _version_known
 
 findings contains finding.new("request_id_missing", "deny", "gate.identity", "", "") if not _request_stated

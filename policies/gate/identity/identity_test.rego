@@ -115,4 +115,4 @@ _pairing := {
 	"output": {"emit", "notify"},
 }
 
-_codes(doc) := {f.code | some f in identity.findings with input as doc}
+_codes(doc) := {f.code | some f in identity.raised with input as doc}

@@ -20,6 +20,26 @@ test_allow_counted_write_names_its_counters if {
 	]} in _owed_in(doc, fixture.put(fixture.bundles, "/triage/limits", {use}))
 }
 
+# An answer that goes out over work that is not whole says so, and over whole work does not.
+test_answer_over_unfinished_work_is_marked if {
+	answer := object.union(fixture.ticket, {
+		"checkpoint": "output", "operation": "emit",
+		"request": {"text": "done"},
+	})
+	bundles := fixture.put(fixture.bundles, "/triage/findings", {f |
+		f := {
+			"code": "operation_allowed", "rule": "op.emit", "requirement": "operations.emit",
+			"source": "policy.yaml", "verdict": "allow",
+		}
+	})
+	parts := ["failed", "unknown", "partial", "in_flight", "waiting", "refused", "narrowed"]
+	doc := fixture.put(answer, "/state/completion", object.union({"finished": 2}, {part: 0 | some part in parts}))
+	_marks(doc, bundles) == []
+	_marks(fixture.put(doc, "/state/completion/unknown", 1), bundles) == [{"type": "mark_partial", "refused_scopes": []}]
+}
+
+_marks(doc, bundles) := [o | some o in _owed_in(doc, bundles); o.type == "mark_partial"]
+
 # A write that needs no approval still claims.
 test_allow_unapproved_write_claims if {
 	free := fixture.put(fixture.bundles, "/triage/decisions/create_ticket", "allow")

@@ -9,6 +9,28 @@ import data.gate.continuity.handoff
 import data.gate.finding
 import data.gate.router
 
+# METADATA
+# title: What is wrong with the run
+# description: a run that is in order in every respect of the rules below pays for one rule
+raised := set() if _in_order
+
+else := findings
+
+_in_order if {
+	input.state.run.status == "running"
+	is_string(input.identity.tenant_id)
+	input.state.run.tenant_id == input.identity.tenant_id
+	is_string(input.identity.principal_id)
+	input.state.run.principal_id == input.identity.principal_id
+	is_string(input.agent.agent_id)
+	input.state.run.agent_id == input.agent.agent_id
+	is_string(input.trace.run_id)
+	input.state.run.run_id == input.trace.run_id
+	is_string(input.trace.session_id)
+	input.state.run.session_id == input.trace.session_id
+	_same_authorization
+}
+
 findings contains finding.new("run_not_running", "deny", "gate.run", "", "") if {
 	_by_caller
 	not _running

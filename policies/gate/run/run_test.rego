@@ -160,4 +160,4 @@ _misses_of_absent_run := {[sound.operation, what, got] |
 	got != {"tenant_mismatch", "agent_mismatch", "run_mismatch"}
 }
 
-_codes(doc) := {f.code | some f in run.findings with input as doc}
+_codes(doc) := {f.code | some f in run.raised with input as doc}

@@ -55,10 +55,6 @@ else := _raised | {finding.new("no_rule_permits", "deny", "gate.verdict", "", ""
 stranger if count(_about_identity) > 0
 
 # METADATA
-# title: The caller may learn more than that
-introduced if not stranger
-
-# METADATA
 # title: The reasons of the decision
 # description: >-
 #   sorted by strings, which every engine orders alike; the remedy is joined here, after the finding exists
@@ -72,7 +68,7 @@ _by_key[concat(" ", [f.code, f.rule, f.requirement, f.source, f.verdict])] := ob
 }
 
 # Only these guards say who is a stranger: a control of a bundle may have any name.
-_about_identity := {f | some f in run.findings; f.code in finding.identity_codes} | lineage.about_identity
+_about_identity := {f | some f in run.raised; f.code in finding.identity_codes} | lineage.about_identity
 
 # Three verdicts leave a resumption: none of them permits anything, and a reviewer cannot approve one.
 _at_resumption(f) := object.union(f, {"verdict": "continuity_validation_failed"}) if f.verdict in {"deny", "require_approval"}
@@ -113,12 +109,12 @@ _well_formed(f) if {
 }
 
 _collected := union({
-	identity.findings,
-	run.findings,
+	identity.raised,
+	run.raised,
 	router.findings,
 	capability.findings,
 	operation.findings,
-	effect.findings,
+	effect.raised,
 	limit.raised,
 	evidence.raised,
 	approval.raised,

@@ -8,6 +8,14 @@ _call := core.put(core.ticket, "/state/approval/epoch", 1)
 
 test_none_sound_call if _codes(_call) == set()
 
+# Nothing is there to be confirmed again, though the bundle wants approvals confirmed.
+test_none_call_that_needs_no_approval if {
+	reading := core.put(core.reading, "/trace/epoch", 1)
+	_codes(reading) == set()
+	_codes(core.put(reading, "/state/run/epoch", 2)) == {"epoch_backwards"}
+	_codes(core.put(reading, "/trace/epoch", 2)) == {"epoch_ahead"}
+}
+
 test_none_sound_boundary if _codes(fixture.compacting) == set()
 
 test_none_exempt_operations if _misses_of_exempt == set()

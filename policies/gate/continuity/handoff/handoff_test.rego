@@ -82,7 +82,7 @@ _codes(doc) := codes if {
 }
 
 test_receiver_is_another_agent_in_another_role_than_before if {
-	codes := {f.code | some f in ((lineage.findings | run.findings) | carried.findings)} with input as _receiving
+	codes := {f.code | some f in ((lineage.findings | run.raised) | carried.findings)} with input as _receiving
 		with data.gate.agents.bundle_of as {"triage-agent": "triage", "desk-agent": "triage"}
 		with data.gate.bundles as fixture.bundles
 	codes & {"agent_mismatch", "run_mismatch", "role_changed"} == set()
