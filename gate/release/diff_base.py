@@ -289,7 +289,7 @@ def transitions(agent: str, facts: Mapping[str, Any]) -> Iterator[Candidate]:
     for capability in facts["contracts"]:
         for reviewer in facts["reviewers"]:
             for transition, decision in (("approve", "approved"), ("reject", "rejected")):
-                document = _by_reviewer(agent, facts, "approval_transition", capability, reviewer)
+                document = by_reviewer(agent, facts, "approval_transition", capability, reviewer)
                 pending = {**approval(facts, capability, []), "agent_id": agent, "status": "pending"}
                 document["request"] = {"transition": transition}
                 document["state"]["approval"] = pending
@@ -299,7 +299,7 @@ def transitions(agent: str, facts: Mapping[str, Any]) -> Iterator[Candidate]:
                 )
     for capability, entry in facts["capabilities"].items():
         if entry.get("mode") != "read":
-            document = _by_reviewer(agent, facts, "effect_transition", capability, next(iter(facts["reviewers"]), "x"))
+            document = by_reviewer(agent, facts, "effect_transition", capability, next(iter(facts["reviewers"]), "x"))
             document["request"] = {"outcome": "not_committed"}
             document["state"]["side_effect"] = {
                 "status": "side_effect_unknown",
@@ -315,9 +315,8 @@ def transitions(agent: str, facts: Mapping[str, Any]) -> Iterator[Candidate]:
             yield Candidate(origin="generated", name=f"reconcile {capability}", base=document)
 
 
-def _by_reviewer(
-    agent: str, facts: Mapping[str, Any], operation: str, capability: str, reviewer: str
-) -> dict[str, Any]:
+def by_reviewer(agent: str, facts: Mapping[str, Any], operation: str, capability: str, reviewer: str) -> dict[str, Any]:
+    """A document in which the person `reviewer` moves a record about `capability`."""
     document = document_of(agent, facts, "state", operation, capability)
     document["identity"] = {
         "tenant_id": TENANT,

@@ -17,6 +17,7 @@ from gate.release.diff_boundary import OPERATIONS as BOUNDARY_OPERATIONS
 from gate.release.diff_boundary import boundaries, crossings
 from gate.release.diff_constants import alone, constants, in_turn, vouching
 from gate.release.diff_documents import ABSENT, Candidate, Patch, Path, leaves, value_at
+from gate.release.diff_moves import moves
 from gate.release.diff_probe import OTHER, Probe, probes, settled
 from gate.release.diff_values import FIXED, UNTOUCHED, Edit, data_of, edits, numbers
 from gate.release.rego_text import RegoText, Rule
@@ -99,6 +100,7 @@ class Material:
             *calls,
             *(c for side in self.sides[-1:] for c in self._others(side, calls)),
             *(c for side in self.sides for c in transitions(self.agent, side.facts)),
+            *(c for side in self.sides for c in moves(self.agent, side.facts)),
         ]
 
     def _calls(self, side: Governed) -> Iterator[Candidate]:
@@ -202,6 +204,10 @@ class Material:
         if operation == "memory_write":
             kinds = [kind for side in self.sides for kind in _strings(side.text, "memory_kinds")]
             yield from one("request.memory_kind", *dict.fromkeys(kinds), OTHER, None, ABSENT, 7)
+        for section in _sections(base):
+            yield from one(f"evidence.{section}", None, ABSENT)
+        if operation == "elicit":
+            yield from one("evidence.session.elicits_sensitive", True, None)
         yield from one("request.idempotency_key", None, ABSENT, "", 7)
         yield from one("request.reason", None, ABSENT, "")
         yield from one("agent.role", "worker", "planner", None)
@@ -279,6 +285,12 @@ _ABOUT: tuple[Path, ...] = (
     ("state", "approval", "capability"),
     ("state", "side_effect", "capability"),
 )
+
+
+def _sections(base: Candidate) -> list[str]:
+    """What the host vouches for, apart from what is vouched for of every call."""
+    stated = value_at(base.base, ("evidence",))
+    return sorted(set(stated) - {"arguments"}) if isinstance(stated, Mapping) else []
 
 
 def _golden(case: Case) -> Candidate:
