@@ -17,8 +17,8 @@ from gate.release.diff_boundary import OPERATIONS as BOUNDARY_OPERATIONS
 from gate.release.diff_boundary import boundaries, crossings
 from gate.release.diff_constants import alone, constants, in_turn, vouching
 from gate.release.diff_documents import ABSENT, Candidate, Patch, Path, leaves, value_at
-from gate.release.diff_moves import moves
 from gate.release.diff_probe import OTHER, Probe, probes, settled
+from gate.release.diff_seldom import from_cache, moves
 from gate.release.diff_values import FIXED, UNTOUCHED, Edit, data_of, edits, numbers
 from gate.release.rego_text import RegoText, Rule
 
@@ -114,6 +114,11 @@ class Material:
             yield self._settled(base)
         for base in boundaries(self.agent, side.facts, _strings(side.text, "required_constraints", "continuity")):
             yield self._content(base)
+        for name, entry in side.facts["capabilities"].items():
+            mine = [c for c in calls if value_at(c.base, ("request", "capability")) == name]
+            if entry.get("transport") == "mcp" and mine:
+                yield from_cache(mine[0], entry["server"])
+                break
         # One that asks for an approval and one that does not.
         asking = [value_at(c.base, ("state", "approval")) is not None for c in calls]
         for wanted in (True, False):

@@ -182,6 +182,8 @@ def _near(path: Path, counts: Sequence[int | float], base: Candidate) -> Iterato
         yield from (number, number + 1, number - 1)
         if path[-1].endswith("_ms"):
             for step in (-1, 0, 1):
+                if path[-1].endswith("_at_ms") and isinstance(now, int):
+                    yield from (now - number + step, now + number + step)
                 yield number * _SECOND_MS + step
                 if path[-1].endswith("_at_ms") and isinstance(now, int):
                     yield from (now - number * _SECOND_MS + step, now + number * _SECOND_MS + step)

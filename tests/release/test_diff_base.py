@@ -21,7 +21,7 @@ pytestmark = pytest.mark.opa
 # A bundle that says so refuses whatever is put to it; nothing else may be wrong with a base.
 GOVERNED = {
     *("no_rule_permits", "operation_denied", "capability_not_in_inventory", "session_capability_denied"),
-    *("session_mode_not_allowed", "elicitation_refused", "approval_reviewer_invalid"),
+    *("session_mode_not_allowed", "elicitation_refused", "approval_reviewer_invalid", "catalog_snapshot_expired"),
 }
 PERMITTED = {"allow", "reauthorization_required"}
 

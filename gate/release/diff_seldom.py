@@ -1,4 +1,4 @@
-"""Sound documents of what becomes of an approval besides a vote: it is taken back, runs out, or goes one step higher.
+"""Sound documents of what seldom happens: an approval taken back, run out or escalated, a tool list from a cache.
 
 Pure; beside `diff_base`, whose documents they are made like.
 """
@@ -6,11 +6,13 @@ Pure; beside `diff_base`, whose documents they are made like.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from gate.release.diff_base import PRINCIPAL, approval, by_reviewer, now_ms, vote, voters
-from gate.release.diff_documents import Candidate
+from gate.release.diff_base import PRINCIPAL, TENANT, approval, by_reviewer, now_ms, vote, voters
+from gate.release.diff_documents import Candidate, fact, value_at
 
+_DAY_MS = 86_400_000
 _SIGNED = (("cancel", "cancelled", "pending"), ("revoke", "revoked", "approved"))
 
 
@@ -36,6 +38,36 @@ def moves(agent: str, facts: Mapping[str, Any]) -> Iterator[Candidate]:
             document["state"]["approval"] |= changes
             document["evidence"] = {"vote": None}
             yield Candidate(origin="generated", name=f"{transition} {capability}", base=document)
+
+
+def from_cache(call: Candidate, server: str) -> Candidate:
+    """A sound `call` of a tool that stands in a list which `server` gave a moment ago, to everyone of the tenant."""
+    now = value_at(call.base, ("now_ms",))
+    tool = "sha256:" + "4" * 64
+    snapshot = {
+        "target_id": server,
+        "tenant_ref": TENANT,
+        "principal_ref": PRINCIPAL,
+        "access_ref": "access-1",
+        "current_access_ref": "access-1",
+        "policy_version": fact("bundle", "version"),
+        "server_ttl_ms": _DAY_MS,
+        "server_cache_scope": "public",
+        "local_max_ttl_ms": _DAY_MS,
+        "fetched_at_ms": now - 1,
+        "cache_hit": True,
+        "tool_definition": tool,
+        "checked_by": "review",
+        "checked_at_ms": now - 1,
+        "check_age_ms": 1,
+        "signed_by": None,
+    }
+    lent = value_at(call.base, ("digests", "tool_definition"))
+    if isinstance(lent, str):  # the bundle pins the tool, and a case knows the digest
+        snapshot["tool_definition"] = lent
+    digests = {**call.base["digests"], "tool_definition": snapshot["tool_definition"]}
+    evidence = {**call.base["evidence"], "catalog_cache": snapshot}
+    return replace(call, name=f"{call.name} from a cache", base={**call.base, "digests": digests, "evidence": evidence})
 
 
 def _moved(
