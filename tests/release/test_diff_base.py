@@ -22,6 +22,7 @@ pytestmark = pytest.mark.opa
 GOVERNED = {
     *("no_rule_permits", "operation_denied", "capability_not_in_inventory", "session_capability_denied"),
     *("session_mode_not_allowed", "elicitation_refused", "approval_reviewer_invalid", "catalog_snapshot_expired"),
+    "evidence_checker_untrusted",
 }
 PERMITTED = {"allow", "reauthorization_required"}
 
