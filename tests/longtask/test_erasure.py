@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 from click.testing import CliRunner, Result
+from output_schemas import schema_of
 from task_support import committed
 
 from gate.cli import cli
@@ -118,13 +119,11 @@ def test_events_that_a_checkpoint_stands_on_are_kept(task: Stage) -> None:
     assert task.rehydrator().rehydrate(run, first.envelope_id, stage.material()).reason == "continuity_validated"
 
 
-def test_old_events_are_counted_then_retired_and_those_of_a_held_artifact_are_not(task: Stage, repo: Path) -> None:
-    schema = json.loads((repo / "schemas" / "store-tasks.schema.json").read_text("utf-8"))
-
+def test_old_events_are_counted_then_retired_and_those_of_a_held_artifact_are_not(task: Stage) -> None:
     def said(*arguments: str) -> dict[str, Any]:
         found = run_cli(task, "store", *arguments, "--output", "json")
         document: dict[str, Any] = json.loads(found.output)
-        jsonschema.validate(document, schema)
+        jsonschema.validate(document, schema_of(f"store-{arguments[0]}"))
         return document
 
     def left(*arguments: str) -> dict[str, Any]:
