@@ -99,7 +99,7 @@ def follow(
         runs = tuple(store.runs_of_trace(tenant_id, trace_id))
         ids = {run.run_id for run in runs}
         asked = [a for a in store.approvals(tenant_id) if a.run_id in ids or a.trace_id == trace_id]
-        approvals = tuple(sorted(asked, key=lambda a: (a.created_at_ms, a.approval_id)))
+        approvals = tuple(reversed(asked))  # the records give the newest first
         effects = tuple(e for e in reversed(store.effects(tenant_id)) if e.run_id in ids)  # last changed last
         chains = tuple(chain for run in runs for chain in store.inspect_chains(tenant_id, run.run_id))
     return Followed(
