@@ -48,7 +48,7 @@ def test_commands_about_a_bundle_and_its_records_print_what_their_schemas_say(wo
     copy = tmp_path / "copy.sqlite"
     assert document(run("store", "backup", "--to", copy, "--store", world.url, *as_json)) == {"backup": str(copy)}
     traced = document(run("trace", "trace-1", "--bundle", world.bundle, *world.records, *as_json))
-    assert [one["status"] for one in traced["approvals"]] == ["rejected", "revoked"]
+    assert [one["status"] for one in traced["approvals"]] == ["revoked", "rejected"]
     pages = document(run("docs", world.bundle, "-o", tmp_path / "pages", *as_json))
     assert len(pages["checklist"]) == 7
     assert document(run("releases", world.bundle, "--at", "2020-01-01T00:00:00Z", *as_json))["release"] is None
