@@ -21,7 +21,7 @@ from gate.evidence.catalog import ToolCatalog, ToolListing
 from gate.evidence.credentials import Connection, CredentialBindings, Wanted
 from gate.evidence.mcp_server import McpRegistration, McpRegistry
 from gate.pdp import EmbeddedDecisionPoint
-from gate.records import Store
+from gate.records import Completion, Store
 from gate.trace import JsonlSink
 
 BUNDLES = Path(__file__).resolve().parents[2] / "bundles"
@@ -171,6 +171,15 @@ def test_result_under_less_than_was_asked_is_marked_partial(scene: Scene) -> Non
     scene.host.grant = {"requested_scopes": ["knowledge.read", "answers.share"]}
     assert scene.search().partial is True
     assert [e["payload"].get("partial") for e in scene.events() if e["event_type"] == "tool_call_allowed"] == [True]
+
+
+def test_run_is_known_to_have_done_with_less_after_other_calls_too(scene: Scene) -> None:
+    scene.host.grant = {"requested_scopes": ["knowledge.read", "answers.share"]}
+    scene.search()
+    scene.host.grant = {}
+    scene.search({"query": "something else"})
+    with Store.open(f"sqlite:///{scene.store_path}") as store:
+        assert store.completion("tenant-acme", scene.run.run_id) == Completion(narrowed=("search_knowledge",))
 
 
 CHANGES: list[tuple[str, Callable[[Host], None], set[str]]] = [
