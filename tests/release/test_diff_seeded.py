@@ -7,7 +7,7 @@ import pytest
 from seeded_support import seeded_changes
 
 pytestmark = pytest.mark.opa
-COUNT = int(os.environ.get("GATE_TEST_SEEDED_CHANGES", "2"))
+COUNT = int(os.environ.get("GATE_TEST_SEEDED_CHANGES", "4"))
 
 
 def test_diff_finds_each_seeded_change_of_a_decision_with_a_witness_that_differs_elsewhere(repo: Path) -> None:
