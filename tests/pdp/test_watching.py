@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import json
+import socket
+import struct
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import requests
@@ -249,3 +252,20 @@ def test_decision_log_holds_safe_fields_and_no_argument(world: World) -> None:
     }
     assert "SECRET" not in world.sidecar.log_file.read_text("utf-8")
     assert {line["path"] for line in lines} == {"gate/decision"}
+
+
+def test_follower_that_goes_away_in_the_middle_of_a_bundle_is_not_reported(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    tarball = tmp_path / "big.tar.gz"
+    tarball.write_bytes(b"x" * (32 << 20))
+    publish(tarball, tmp_path / "published")
+    with BundleServer(tmp_path / "published") as server:
+        parts = urlsplit(server.url)
+        for _ in range(3):
+            with socket.create_connection((parts.hostname, parts.port), timeout=10) as gone:
+                gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset, not a farewell
+                gone.sendall(f"GET {parts.path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+                assert gone.recv(12) == b"HTTP/1.1 200"
+        assert len(requests.get(server.url, timeout=30).content) == 32 << 20
+    assert capfd.readouterr() == ("", "")
