@@ -26,7 +26,7 @@ from gate.pdp.signature import VerificationKey, require_unsigned, verify_bundle
 from gate.pdp.status import SidecarStatus
 from gate.pdp.watching import Polling
 
-_STARTUP_TIMEOUT_S = 15.0
+_STARTUP_TIMEOUT_S = 30.0
 _POLL_S = 0.02
 
 

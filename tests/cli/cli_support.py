@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from opa_point import OpaPoint
 
 from gate import ActionBlocked, Gate, Identity, Run, Store
 from gate.cli import cli
 from gate.compiler import assemble, compile_bundle
-from gate.pdp import EmbeddedDecisionPoint
 from gate.records import EffectRecord
 
 TENANT = "tenant-acme"
@@ -85,7 +85,7 @@ class World:
 
 def embedded_gate(bundle: Path, store: Store, environment: str = ENVIRONMENT) -> Gate:
     assembly = assemble([compile_bundle(bundle)])
-    return Gate(EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision), store, environment=environment)
+    return Gate(OpaPoint(assembly.modules, revision=assembly.revision), store, environment=environment)
 
 
 def agent_run(gate: Gate) -> Run:

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 from cli_support import run
+from opa_point import OpaPoint
 
 from gate.compiler import Compiled, assemble
 from gate.lab.compaction.stage import TENANT, Stage, theatre
-from gate.pdp import DecisionPoint, EmbeddedDecisionPoint
+from gate.pdp import DecisionPoint
 
 SUMMARY = "The ticket is under way."
 
@@ -22,7 +23,7 @@ SUMMARY = "The ticket is under way."
 @contextmanager
 def opened(compiled: Compiled) -> Iterator[DecisionPoint]:
     assembly = assemble([compiled])
-    point = EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
+    point = OpaPoint(assembly.modules, revision=assembly.revision)
     yield point
     point.close()
 

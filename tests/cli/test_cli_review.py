@@ -9,12 +9,12 @@ from xml.etree import ElementTree
 
 import pytest
 from cli_support import TENANT, World, agent_run, document, run
+from opa_point import OpaPoint
 
 from gate import Gate
 from gate.cli.mutate import junit
 from gate.compiler import assemble, compile_bundle
 from gate.documents import schema, strict_validator
-from gate.pdp import EmbeddedDecisionPoint
 from gate.release.diff import Change, Witness
 from gate.release.diff_batch import Outcome
 from gate.release.diff_documents import ABSENT
@@ -185,7 +185,7 @@ def test_releases_at_a_time_names_the_one_in_force(repo: Path) -> None:
 def traced(world: World, file: Path) -> None:
     """One message that waits for approval, told to a trace in `file`."""
     assembly = assemble([compile_bundle(world.bundle)])
-    point = EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
+    point = OpaPoint(assembly.modules, revision=assembly.revision)
     world.gate = Gate(point, world.store, environment="test", trace=JsonlSink(file))
     world.agent_run = agent_run(world.gate)
     world.ask()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from opa_point import OpaPoint
+
 from gate import opa
 from gate.compiler import Compiled, assemble, compile_bundle
-from gate.documents import load_cases
-from gate.pdp import EmbeddedDecisionPoint
+from gate.documents import Case, load_cases
 from gate.release import case_document
 
 _SHIPPED = Path(__file__).resolve().parents[2] / "bundles" / "support-triage"
@@ -144,10 +146,16 @@ def compiled(folder: Path, *edits: tuple[str, str, str]) -> Compiled:
     return compile_bundle(put(folder, edited(*edits)))
 
 
-def embedded(*bundles: Compiled) -> EmbeddedDecisionPoint:
-    """The bundles linked with the core policies, on the embedded engine."""
+def point_of(*bundles: Compiled) -> OpaPoint:
+    """The bundles linked with the core policies, on a real OPA."""
     assembly = assemble(bundles)
-    return EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
+    return OpaPoint(assembly.modules, revision=assembly.revision)
+
+
+@cache
+def _allowed_search() -> Case:
+    (case,) = [c for c in load_cases(_SHIPPED) if c.id == "search_docs_allowed"]
+    return case
 
 
 def call(compiled: Compiled, capability: str, **changes: Any) -> dict[str, Any]:
@@ -156,10 +164,9 @@ def call(compiled: Compiled, capability: str, **changes: Any) -> dict[str, Any]:
     What else a sound document needs is taken from the shipped bundle's case of such a call.
     """
     agent = compiled.bundle.meta.agent_ids[0]
-    facts = embedded(compiled).facts(agent)
+    facts = point_of(compiled).facts(agent)
     sections = {"bundle": facts.bundle, "capabilities": facts.capabilities, "contracts": facts.contracts}
-    (case,) = [c for c in load_cases(_SHIPPED) if c.id == "search_docs_allowed"]
-    document = case_document(case, {**sections, "reviewers": facts.reviewers})
+    document = case_document(_allowed_search(), {**sections, "reviewers": facts.reviewers})
     entry = facts.capabilities.get(capability, {})
     document["agent"]["agent_id"] = document["state"]["run"]["agent_id"] = agent
     document["request"]["capability"] = capability

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compiler_support import DOCUMENTS, call, compiled, edited, embedded, opa_value, put
+from compiler_support import DOCUMENTS, call, compiled, edited, opa_value, point_of, put
 
 from gate import opa
 from gate.compiler import SOURCE_MAP, Compiled, assemble, compile_bundle, differences, write
@@ -125,12 +125,12 @@ def test_allow_made_deny_changes_exactly_that_rule_and_its_decision(tmp_path: Pa
         )
     ]
     assert [pair for pair in changed if "search_docs" not in pair[0] or "search_docs" not in pair[1]] == []
-    decisions = [embedded(one).decide(call(one, "search_docs")).decision for one in (before, after)]
+    decisions = [point_of(one).decide(call(one, "search_docs")).decision for one in (before, after)]
     assert [(str(d.verdict), d.codes) for d in decisions] == [
         ("allow", ("configured_allow",)),
         ("deny", ("configured_deny",)),
     ]
-    others = [embedded(one).decide(call(one, "run_shell")).decision for one in (before, after)]
+    others = [point_of(one).decide(call(one, "run_shell")).decision for one in (before, after)]
     assert [(str(d.verdict), d.codes) for d in others] == [("deny", ("configured_deny",))] * 2
 
 
@@ -154,7 +154,7 @@ def test_edit_of_the_yaml_decides_as_it_says(
     tmp_path: Path, edit: tuple[str, str, str], capability: str, expected: tuple[str, str]
 ) -> None:
     bundle = compiled(tmp_path / "triage", edit)
-    decision = embedded(bundle).decide(call(bundle, capability)).decision
+    decision = point_of(bundle).decide(call(bundle, capability)).decision
     assert (str(decision.verdict), *decision.codes) == expected
 
 
@@ -170,7 +170,7 @@ def test_precheck_that_is_switched_off_compiles_to_no_rule(tmp_path: Path) -> No
 
 def test_key_is_needed_for_a_write_that_does_not_say_otherwise(tmp_path: Path) -> None:
     bundle = compiled(tmp_path / "triage", ("capabilities.yaml", "    idempotency_key_required: true\n", ""))
-    facts = embedded(bundle).facts("support-triage-ref")
+    facts = point_of(bundle).facts("support-triage-ref")
     assert {n: c["idempotency_key_required"] for n, c in facts.capabilities.items()} == {
         "search_docs": False,
         "create_ticket": True,
@@ -448,7 +448,7 @@ def test_each_agent_is_decided_by_its_own_bundle(tmp_path: Path) -> None:
         ("bundle.yaml", "agent_ids: [support-triage-ref]", "agent_ids: [other-agent]"),
         ("policy.yaml", "    search_docs:\n      decision: allow\n", "    search_docs:\n      decision: deny\n"),
     )
-    point = embedded(one, two)
+    point = point_of(one, two)
     verdicts = [str(point.decide(call(bundle, "search_docs")).decision.verdict) for bundle in (one, two)]
     assert verdicts == ["allow", "deny"]
     assert point.decide(call(one, "search_docs", agent={"agent_id": "nobody"})).decision.allowed is False

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from compiler_support import DOCUMENTS, edited, put
+from opa_point import OpaPoint
 
 from gate.compiler import assemble, compile_bundle
 from gate.compiler.link_continuity import link_continuity
 from gate.documents import ContinuityPolicy, load_bundle, load_cases
 from gate.errors import BundleError
-from gate.pdp import EmbeddedDecisionPoint
 from gate.release import case_document
 
 EVERYTHING: dict[str, Any] = {
@@ -178,7 +178,7 @@ def _codes(repo: Path, folder: Path, case_id: str, change: dict[str, Any], state
     (folder / "bundle.yaml").write_text(text, encoding="utf-8")
     compiled = compile_bundle(folder)
     assembly = assemble([compiled])
-    point = EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
+    point = OpaPoint(assembly.modules, revision=assembly.revision)
     facts = point.facts("support-triage-ref")
     known = {"bundle": facts.bundle, "capabilities": facts.capabilities, "contracts": facts.contracts}
     (case,) = [case for case in load_cases(shipped) if case.id == case_id]

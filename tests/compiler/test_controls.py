@@ -111,7 +111,7 @@ def decide(folder: Path, arguments: Any, **request: Any) -> Any:
     compiled = compile_bundle(folder)
     document = support.call(compiled, "search_docs")
     asked = {"capability": "search_docs", "arguments": arguments, **request}
-    point = support.embedded(compiled)
+    point = support.point_of(compiled)
     return point.decide(copy.deepcopy({**document, "request": asked})).decision
 
 
@@ -231,7 +231,7 @@ def test_warning_is_advice_and_changes_no_verdict(tmp_path: Path) -> None:
 def test_control_of_every_capability_leaves_listing_alone(tmp_path: Path) -> None:
     folder = bundle(tmp_path, control(applies_to='["*"]'), edits=(("policy.yaml", "emit: allow", "list_tools: allow"),))
     compiled = compile_bundle(folder)
-    point = support.embedded(compiled)
+    point = support.point_of(compiled)
     document = support.call(compiled, "search_docs")
     listing = {**document, "operation": "list_tools", "request": {}}
     assert point.decide(listing).decision.codes == ("operation_allowed",)
@@ -258,7 +258,7 @@ def test_b9_an_approval_asked_for_on_a_condition_is_asked_for_only_then(tmp_path
         ),
     )
     compiled = compile_bundle(folder)
-    point = support.embedded(compiled)
+    point = support.point_of(compiled)
     short, long = (_ticket(compiled, title) for title in ("short", "x" * 20))
     assert point.decide(short).decision.codes == ("configured_allow",)
     assert [o["type"] for o in point.decide(short).decision.obligations] == ["claim_effect"]
@@ -322,7 +322,7 @@ def test_when_holds_for_a_resume_too(tmp_path: Path) -> None:
     )
     compiled = compile_bundle(folder)
     document = {**support.call(compiled, "search_docs"), "operation": "resume_tool"}
-    point = support.embedded(compiled)
+    point = support.point_of(compiled)
     codes = {}
     for amount in (499, 500, None):
         document["request"] = {**document["request"], "arguments": {"amount": amount}}
@@ -372,7 +372,7 @@ def test_judge_lets_pass_only_what_its_verifier_passed(tmp_path: Path, verifier:
     document = support.call(compiled, "search_docs")
     digest = {"action_digest": document["digests"]["action_digest"]}
     document["evidence"]["verifier"] = None if verifier is None else {**verifier, **digest}
-    decision = support.embedded(compiled).decide(document).decision
+    decision = support.point_of(compiled).decide(document).decision
     assert ("verified_by_a_judge" in decision.codes) is fires
 
 
@@ -381,7 +381,7 @@ def test_judge_of_another_action_lets_nothing_pass(tmp_path: Path) -> None:
     document = support.call(compiled, "search_docs")
     passed = {"contract": "quality-verifier-v2", "verdict": "passed", "action_digest": "sha256:" + "9" * 64}
     document["evidence"]["verifier"] = passed
-    assert "verified_by_a_judge" in support.embedded(compiled).decide(document).decision.codes
+    assert "verified_by_a_judge" in support.point_of(compiled).decide(document).decision.codes
 
 
 @pytest.mark.parametrize(

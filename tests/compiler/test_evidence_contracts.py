@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compiler_support import call, edited, embedded, put
+from compiler_support import call, edited, point_of, put
 
 from gate.compiler import compile_bundle
 from gate.compiler.link_evidence import contractable
@@ -112,7 +112,7 @@ def decided(tmp_path: Path, action: str, checked_ago_ms: int | None, when: str |
     document = call(bundle, "search_docs")
     at = None if checked_ago_ms is None else document["now_ms"] - checked_ago_ms
     document["evidence"]["ownership"] = {**OWNED, "checked_at_ms": at}
-    decision: dict[str, Any] = embedded(bundle).decide(document).decision.as_dict()
+    decision: dict[str, Any] = point_of(bundle).decide(document).decision.as_dict()
     return decision
 
 

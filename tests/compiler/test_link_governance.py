@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compiler_support import DOCUMENTS, call, compiled, edited, embedded, put
+from compiler_support import DOCUMENTS, call, compiled, edited, point_of, put
 
 from gate.compiler import Compiled, compile_bundle
 from gate.compiler.link_cases import cases_about, link_cases, linked_cases, observed, refers_to_cases
@@ -355,9 +355,9 @@ def rego_of(tmp_path: Path, documents: dict[str, str], file: str) -> str:
 
 def contract_digest(result: Compiled) -> str:
     agent_id = result.bundle.meta.agent_ids[0]
-    return str(embedded(result).facts(agent_id).contracts["create_ticket"]["contract_digest"])
+    return str(point_of(result).facts(agent_id).contracts["create_ticket"]["contract_digest"])
 
 
 def decided(result: Compiled, document: dict[str, Any]) -> tuple[str, list[str]]:
-    decision = embedded(result).decide(document).decision
+    decision = point_of(result).decide(document).decision
     return str(decision.verdict), list(decision.codes)

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compiler_support import edited, embedded, put
+from compiler_support import edited, point_of, put
+from opa_point import OpaPoint
 
 from gate.compiler import Compiled, compile_bundle
 from gate.compiler.lower_runtime_controls import ESCALATIONS
 from gate.documents import load_cases, schema
 from gate.errors import BundleError
-from gate.pdp import EmbeddedDecisionPoint
 from gate.release.golden import case_document
 
 ACTION = "sha256:" + "1" * 64
@@ -239,7 +239,7 @@ def with_field(name: str, value: Any, without: frozenset[str] = frozenset()) -> 
     return {**OPEN, GROUP_OF[name]: group if value is LEFT_OUT else {**group, name: value}}
 
 
-def decided(compiled: Compiled, point: EmbeddedDecisionPoint, change: Change) -> tuple[str, set[str]]:
+def decided(compiled: Compiled, point: OpaPoint, change: Change) -> tuple[str, set[str]]:
     """Verdict and reasons of the shipped bundle's case of a search, or of a ticket, changed as said."""
     facts = point.facts(compiled.bundle.meta.agent_ids[0])
     sections = {"bundle": facts.bundle, "capabilities": facts.capabilities, "contracts": facts.contracts}
@@ -254,13 +254,13 @@ def decided(compiled: Compiled, point: EmbeddedDecisionPoint, change: Change) ->
 
 
 @pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> tuple[Compiled, EmbeddedDecisionPoint]:
+def opened(tmp_path_factory: pytest.TempPathFactory) -> tuple[Compiled, OpaPoint]:
     return made(tmp_path_factory.mktemp("open"), OPEN)
 
 
-def made(folder: Path, controls: Any) -> tuple[Compiled, EmbeddedDecisionPoint]:
+def made(folder: Path, controls: Any) -> tuple[Compiled, OpaPoint]:
     compiled = compile_bundle(controlled(folder / "support-triage", controls))
-    return compiled, embedded(compiled)
+    return compiled, point_of(compiled)
 
 
 def test_every_field_of_the_schema_has_a_decision_that_it_changes() -> None:
@@ -285,14 +285,14 @@ def test_verifier_contracts_are_one_rule_and_change_the_decision(tmp_path: Path)
         )
         compiled = compile_bundle(folder)
         assert "runtime-controls.yaml#/runtime_controls/verifiers/verifier_contracts" in blocks(compiled)
-        found[digest] = decided(compiled, embedded(compiled), change)
+        found[digest] = decided(compiled, point_of(compiled), change)
     allowed = ("allow", {"configured_allow"})
     assert found == {"8": allowed, "9": ("deny", {"configured_allow", "verifier_contract_untrusted"})}
 
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_field_is_one_rule_and_changes_the_decision(
-    name: str, tmp_path: Path, opened: tuple[Compiled, EmbeddedDecisionPoint]
+    name: str, tmp_path: Path, opened: tuple[Compiled, OpaPoint]
 ) -> None:
     change = CHANGES[name]
     if change.without:

@@ -8,13 +8,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from opa_point import OpaPoint
+
 from gate.compiler import assemble
 from gate.continuity import Boundary, Resumption
 from gate.decision import ActionBlocked
 from gate.enforcement import EffectOutcomeUnknown, Gate
 from gate.evidence import Identity, Run
 from gate.lab.continuity_bundle import AGENT, Reviewer, write_bundle
-from gate.pdp import DecisionPoint, EmbeddedDecisionPoint
+from gate.pdp import DecisionPoint
 from gate.records import ApprovalRecord, EffectRecord, GateKey, Store
 from gate.trace import JsonlSink
 
@@ -32,9 +34,9 @@ SUMMARY = "Continue the ticket workflow without creating a duplicate."
 SEAL = GateKey(key_id="gate-1", private_key=base64.b64encode(b"s" * 32).decode())
 
 
-def served(folder: Path, reviewer: Reviewer, *, version: str = "1.0.0") -> EmbeddedDecisionPoint:
+def served(folder: Path, reviewer: Reviewer, *, version: str = "1.0.0") -> OpaPoint:
     assembly = assemble([write_bundle(folder / AGENT, version=version, wait_seconds=3600, reviewer=reviewer)])
-    return EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
+    return OpaPoint(assembly.modules, revision=assembly.revision)
 
 
 @dataclass

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from continuity_support import SUMMARY, TENANT, World
+from opa_point import OpaPoint
 
 from gate.compiler import assemble, compile_bundle, write
 from gate.continuity import Recipient
@@ -14,13 +15,12 @@ from gate.decision import ActionBlocked, Verdict
 from gate.errors import InputError
 from gate.evidence import Run
 from gate.lab.continuity_bundle import AGENT, Reviewer, write_bundle
-from gate.pdp import EmbeddedDecisionPoint
 
 DESK = "exercise-desk"
 
 
 @pytest.fixture(scope="module")
-def shared_point(tmp_path_factory: pytest.TempPathFactory, reviewer: Reviewer) -> Iterator[EmbeddedDecisionPoint]:
+def shared_point(tmp_path_factory: pytest.TempPathFactory, reviewer: Reviewer) -> Iterator[OpaPoint]:
     """The throw-away bundle for two agents, and beside it a bundle of another agent."""
     folder = tmp_path_factory.mktemp("shared")
     write_bundle(folder / AGENT, version="1.0.0", wait_seconds=3600, reviewer=reviewer)
@@ -39,13 +39,13 @@ def shared_point(tmp_path_factory: pytest.TempPathFactory, reviewer: Reviewer) -
     for each in compiled:
         write(each)
     assembly = assemble(compiled)
-    found = EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
+    found = OpaPoint(assembly.modules, revision=assembly.revision)
     yield found
     found.close()
 
 
 @pytest.fixture
-def shared(shared_point: EmbeddedDecisionPoint, reviewer: Reviewer, tmp_path: Path) -> Iterator[World]:
+def shared(shared_point: OpaPoint, reviewer: Reviewer, tmp_path: Path) -> Iterator[World]:
     found = World.new(shared_point, reviewer, tmp_path, tmp_path)
     yield found
     found.store.close()

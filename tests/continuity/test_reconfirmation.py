@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 from continuity_support import SUMMARY, TENANT, TICKET, World
+from opa_point import OpaPoint
 
 from gate.compiler import assemble, compile_bundle, write
 from gate.decision import ActionBlocked, Verdict
 from gate.enforcement import AlreadyCommitted
 from gate.evidence import Run
 from gate.lab.continuity_bundle import AGENT, Reviewer, write_bundle
-from gate.pdp import EmbeddedDecisionPoint
 from gate.records import ApprovalStatus
 
 
@@ -24,7 +24,7 @@ def strict_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def strict_point(strict_folder: Path, reviewer: Reviewer) -> Iterator[EmbeddedDecisionPoint]:
+def strict_point(strict_folder: Path, reviewer: Reviewer) -> Iterator[OpaPoint]:
     """The throw-away bundle with a `continuity.yaml` that wants approvals confirmed again."""
     folder = strict_folder / AGENT
     write_bundle(folder, version="1.0.0", wait_seconds=3600, reviewer=reviewer)
@@ -34,15 +34,13 @@ def strict_point(strict_folder: Path, reviewer: Reviewer) -> Iterator[EmbeddedDe
     compiled = compile_bundle(folder)
     write(compiled)
     assembly = assemble([compiled])
-    found = EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
+    found = OpaPoint(assembly.modules, revision=assembly.revision)
     yield found
     found.close()
 
 
 @pytest.fixture
-def strict(
-    strict_point: EmbeddedDecisionPoint, reviewer: Reviewer, tmp_path: Path, strict_folder: Path
-) -> Iterator[World]:
+def strict(strict_point: OpaPoint, reviewer: Reviewer, tmp_path: Path, strict_folder: Path) -> Iterator[World]:
     found = World.new(strict_point, reviewer, tmp_path, strict_folder)
     yield found
     found.store.close()

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from enforcement_support import World, bundle_copy, embedded, open_world
+from enforcement_support import World, bundle_copy, open_world, point_of
+from opa_point import OpaPoint
 
-from gate.compiler import compile_bundle
+from gate.compiler import assemble, compile_bundle
 from gate.pdp import DecisionPoint, EmbeddedDecisionPoint, Sidecar
 from gate.release import build
 
@@ -25,13 +26,13 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 
 @pytest.fixture(scope="session")
-def embedded_points(bundles: Callable[[str], Path]) -> Callable[[str], EmbeddedDecisionPoint]:
-    """The embedded decision point of a variant, made once; tests must not close it."""
-    made: dict[str, EmbeddedDecisionPoint] = {}
+def points_of(bundles: Callable[[str], Path]) -> Callable[[str], OpaPoint]:
+    """The decision point of a variant, made once; tests must not close it."""
+    made: dict[str, OpaPoint] = {}
 
-    def point(variant: str) -> EmbeddedDecisionPoint:
+    def point(variant: str) -> OpaPoint:
         if variant not in made:
-            made[variant] = embedded(compile_bundle(bundles(variant)))
+            made[variant] = point_of(compile_bundle(bundles(variant)))
         return made[variant]
 
     return point
@@ -66,16 +67,14 @@ def sidecar(start_sidecar: Callable[[str], Sidecar]) -> Sidecar:
 
 
 @pytest.fixture
-def make_world(
-    embedded_points: Callable[[str], EmbeddedDecisionPoint], tmp_path: Path
-) -> Iterator[Callable[..., World]]:
-    """Worlds on the embedded engine: `make_world("quorum2")`, or `make_world(point=…, clock_ms=…, trace=…)`."""
+def make_world(points_of: Callable[[str], OpaPoint], tmp_path: Path) -> Iterator[Callable[..., World]]:
+    """Worlds, each with a store of its own: `make_world("quorum2")`, or `make_world(point=…, clock_ms=…, trace=…)`."""
     made: list[World] = []
 
     def make(variant: str = "plain", *, point: DecisionPoint | None = None, **options: object) -> World:
         folder = tmp_path / f"world-{len(made)}"
         folder.mkdir()
-        made.append(open_world(point or embedded_points(variant), folder, **options))
+        made.append(open_world(point or points_of(variant), folder, **options))
         return made[-1]
 
     yield make
@@ -85,15 +84,22 @@ def make_world(
 
 @pytest.fixture
 def world(make_world: Callable[..., World]) -> World:
-    """A world on the embedded engine and the plain bundle."""
+    """A world on the plain bundle."""
     return make_world()
+
+
+@pytest.fixture(scope="session")
+def embedded_point(bundles: Callable[[str], Path]) -> EmbeddedDecisionPoint:
+    """The embedded engine on the plain bundle."""
+    assembly = assemble([compile_bundle(bundles("plain"))])
+    return EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
 
 
 @pytest.fixture(params=["embedded", pytest.param("opa", marks=pytest.mark.opa)])
 def any_world(request: pytest.FixtureRequest, make_world: Callable[..., World]) -> Iterator[World]:
-    """A world on each engine."""
+    """A world on the embedded engine, and one on a sidecar."""
     if request.param == "embedded":
-        yield make_world()
+        yield make_world(point=request.getfixturevalue("embedded_point"))
         return
     client = request.getfixturevalue("sidecar").client(timeout_ms=10_000)
     yield make_world(point=client)

@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from opa_point import OpaPoint
+
 from gate.compiler import assemble, compile_bundle, write
 from gate.decision import ActionBlocked
 from gate.enforcement import AlreadyCommitted, EffectNotStarted, Gate
 from gate.evidence import Identity, Run
 from gate.evidence.services import Ask, charge_review_source
-from gate.pdp import DecisionPoint, EmbeddedDecisionPoint
+from gate.pdp import DecisionPoint
 from gate.records import GateKey, PublicKey, ReviewerKey, Store, generate_key
 
 ENVIRONMENT = "test"
@@ -44,9 +46,9 @@ def desk_copy(repo: Path, folder: Path, *changes: tuple[str, str, str]) -> Path:
     return copy
 
 
-def desk_point(bundle: Path) -> EmbeddedDecisionPoint:
+def desk_point(bundle: Path) -> OpaPoint:
     assembly = assemble([compile_bundle(bundle)])
-    return EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
+    return OpaPoint(assembly.modules, revision=assembly.revision)
 
 
 def all_duplicates(question: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,12 +13,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from opa_point import OpaPoint
+
 from gate.compiler import assemble, compile_bundle, write
 from gate.enforcement import Gate
 from gate.evidence import HttpRights, Identity, PlanStep, Requirement, Run, sign_evidence
 from gate.evidence.http_json import JsonService
 from gate.evidence.services import VerifierSource
-from gate.pdp import EmbeddedDecisionPoint
 from gate.records import ReviewerKey, Store, generate_key
 from gate.trace import TraceEvent
 
@@ -62,9 +63,9 @@ def passed(question: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def embedded(folder: Path) -> EmbeddedDecisionPoint:
+def point_of(folder: Path) -> OpaPoint:
     assembly = assemble([compile_bundle(folder)])
-    return EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
+    return OpaPoint(assembly.modules, revision=assembly.revision)
 
 
 @contextmanager

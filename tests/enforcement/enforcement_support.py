@@ -12,12 +12,14 @@ from pathlib import Path
 from threading import Barrier, Thread
 from typing import Any
 
+from opa_point import OpaPoint
+
 from gate.compiler import Compiled, assemble, compile_bundle, write
 from gate.decision import ActionBlocked
 from gate.enforcement import AlreadyCommitted, Gate
 from gate.errors import GateError
 from gate.evidence import Identity, Run
-from gate.pdp import DecisionPoint, EmbeddedDecisionPoint
+from gate.pdp import DecisionPoint
 from gate.records import ApprovalRecord, ReviewerKey, Store, StoredVote, VoteDecision, VotePayload, generate_key, sign
 
 BUNDLE = Path(__file__).parent / "support-triage"
@@ -178,9 +180,9 @@ def _reviewers(keys: Mapping[str, tuple[str, str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def embedded(compiled: Compiled) -> EmbeddedDecisionPoint:
+def point_of(compiled: Compiled) -> OpaPoint:
     assembly = assemble([compiled])
-    return EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
+    return OpaPoint(assembly.modules, revision=assembly.revision)
 
 
 def key_of(reviewer: str) -> ReviewerKey:
@@ -371,7 +373,7 @@ def mark(file: Path) -> int:
 
 def call_from_threads(bundle: str, folder: str, run: Run, count: int, answers: Any) -> None:
     """Body of a spawned process: the same approved call from `count` threads at once."""
-    world = open_world(embedded(compile_bundle(Path(bundle))), Path(folder))
+    world = open_world(point_of(compile_bundle(Path(bundle))), Path(folder))
     counter = Path(folder) / "bodies"
 
     def call(_: int) -> str:
@@ -383,7 +385,7 @@ def call_from_threads(bundle: str, folder: str, run: Run, count: int, answers: A
 
 def call_and_hang(bundle: str, folder: str, run: Run, claimed: Any) -> None:
     """Body of a spawned process that is killed after its claim and before its effect."""
-    world = open_world(embedded(compile_bundle(Path(bundle))), Path(folder))
+    world = open_world(point_of(compile_bundle(Path(bundle))), Path(folder))
     with world.gate.tool_call(run, "create_ticket", TICKET, idempotency_key="key-1", reason=REASON):
         claimed.set()
         time.sleep(600)

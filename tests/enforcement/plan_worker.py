@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from edge_support import PRINCIPAL, TASK, TENANT, EdgeAdapter, embedded, route, update
+from edge_support import PRINCIPAL, TASK, TENANT, EdgeAdapter, point_of, route, update
 
 from gate.decision import ActionBlocked
 from gate.enforcement import Gate
@@ -33,7 +33,7 @@ def main(asked: dict[str, Any]) -> dict[str, Any]:
     )
     bodies: list[str] = []
     with Store.open(asked["url"], busy_timeout_ms=30_000) as store:
-        gate = Gate(embedded(Path(asked["bundle"])), store, environment="test")
+        gate = Gate(point_of(Path(asked["bundle"])), store, environment="test")
         options = {
             "plan_ref": asked.get("plan_ref", "immutable-plan-42"),
             "task_ref": TASK,

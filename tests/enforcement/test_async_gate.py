@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from desk_support import REASON, TENANT, Desk, desk_copy, desk_point, refund_of
+from opa_point import OpaPoint
 
 from gate import AsyncGate
 from gate.decision import ActionBlocked
 from gate.enforcement import EffectNotStarted, EffectOutcomeUnknown
 from gate.evidence import Call, Identity, Run
-from gate.pdp import EmbeddedDecisionPoint
 from gate.records import RunStatus
 
 ARGUMENTS = refund_of(100, "ch-1")
@@ -23,13 +23,13 @@ OPTIONS = {"idempotency_key": "key-1", "reason": REASON}
 
 
 @pytest.fixture(scope="module")
-def point(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> EmbeddedDecisionPoint:
+def point(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> OpaPoint:
     change = ("capabilities.yaml", "timeout_seconds: 10", "timeout_seconds: 1")
     return desk_point(desk_copy(repo, tmp_path_factory.mktemp("desk"), change))
 
 
 @pytest.fixture
-def desk(point: EmbeddedDecisionPoint, tmp_path: Path) -> Iterator[Desk]:
+def desk(point: OpaPoint, tmp_path: Path) -> Iterator[Desk]:
     opened = Desk.open(point, f"sqlite:///{tmp_path / 'records.sqlite'}")
     yield opened
     opened.store.close()
@@ -174,7 +174,7 @@ def test_task_that_is_cancelled_after_the_tool_said_done_keeps_the_receipt(desk:
 class Waiting:
     """A decision point that answers about tool calls only when it is let."""
 
-    def __init__(self, point: EmbeddedDecisionPoint) -> None:
+    def __init__(self, point: OpaPoint) -> None:
         self.point, self.asked, self.let = point, threading.Event(), threading.Event()
 
     def decide(self, document: Any) -> Any:
@@ -187,9 +187,7 @@ class Waiting:
         return getattr(self.point, name)
 
 
-def test_task_that_is_cancelled_while_it_is_decided_starts_nothing(
-    point: EmbeddedDecisionPoint, tmp_path: Path
-) -> None:
+def test_task_that_is_cancelled_while_it_is_decided_starts_nothing(point: OpaPoint, tmp_path: Path) -> None:
     waiting: Any = Waiting(point)
     desk = Desk.open(waiting, f"sqlite:///{tmp_path / 'records.sqlite'}")
     gate, ran, run = AsyncGate(desk.gate), [], desk.run

@@ -16,6 +16,7 @@ import pytest
 import uvicorn
 from mcp import Client
 from mcp.server.mcpserver import Context, MCPServer
+from opa_point import OpaPoint
 from pydantic import BaseModel
 
 from gate.compiler import assemble, compile_bundle
@@ -25,7 +26,6 @@ from gate.errors import ConflictError, InputError
 from gate.evidence import Call, Identity, Run
 from gate.evidence.mcp_server import McpRegistration, McpRegistry
 from gate.evidence.sessions import SessionEvidence
-from gate.pdp import EmbeddedDecisionPoint
 from gate.records import SessionRecord, SessionStatus, Store
 
 BUNDLES = Path(__file__).resolve().parents[2] / "bundles"
@@ -54,15 +54,15 @@ class Scene:
 
 
 @pytest.fixture(scope="module")
-def point() -> Iterator[EmbeddedDecisionPoint]:
+def point() -> Iterator[OpaPoint]:
     assembly = assemble([compile_bundle(BUNDLES / "support-triage")])
-    made = EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
+    made = OpaPoint(assembly.modules, revision=assembly.revision)
     yield made
     made.close()
 
 
 @pytest.fixture
-def scene(point: EmbeddedDecisionPoint, tmp_path: Path) -> Iterator[Scene]:
+def scene(point: OpaPoint, tmp_path: Path) -> Iterator[Scene]:
     with Store.open(f"sqlite:///{tmp_path}/records.sqlite") as store:
         made: list[Scene] = []
 

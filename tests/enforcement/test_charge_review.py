@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from desk_support import PRINCIPAL, TENANT, Desk, desk_copy, desk_point
 from edge_support import http_service
+from opa_point import OpaPoint
 
 from gate.evidence import Call, Identity
 from gate.evidence.http_json import JsonService
-from gate.pdp import EmbeddedDecisionPoint
 
 REVIEW = {
     "charge_id": "ch-1",
@@ -40,7 +40,7 @@ class Billing:
 
 
 @pytest.fixture(scope="module")
-def point(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> EmbeddedDecisionPoint:
+def point(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> OpaPoint:
     return desk_point(desk_copy(repo, tmp_path_factory.mktemp("desk")))
 
 
@@ -50,7 +50,7 @@ def billing() -> Billing:
 
 
 @pytest.fixture
-def desk(point: EmbeddedDecisionPoint, billing: Billing, tmp_path: Path) -> Iterator[Desk]:
+def desk(point: OpaPoint, billing: Billing, tmp_path: Path) -> Iterator[Desk]:
     with http_service(billing.answer) as url:
         opened = Desk.open(point, f"sqlite:///{tmp_path / 'records.sqlite'}", billing=JsonService(url=url).ask)
         yield opened

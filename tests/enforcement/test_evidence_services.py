@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from edge_support import KEY, copied, embedded, http_service, open_edge
+from edge_support import KEY, copied, http_service, open_edge, point_of
+from opa_point import OpaPoint
 
 from gate.decision import ActionBlocked
 from gate.enforcement import Gate
@@ -18,7 +19,6 @@ from gate.evidence.http_json import JsonService
 from gate.evidence.mcp_server import McpRegistration, McpRegistry
 from gate.evidence.sandbox import SandboxSource, profile_digest
 from gate.evidence.services import VerifierSource, ownership_source, retrieval_source
-from gate.pdp import EmbeddedDecisionPoint
 from gate.records import Store, generate_key
 
 PLACEHOLDERS = {
@@ -36,12 +36,12 @@ USER = Identity(
 
 
 @pytest.fixture(scope="module")
-def points(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], EmbeddedDecisionPoint]:
-    made: dict[str, EmbeddedDecisionPoint] = {}
+def points(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], OpaPoint]:
+    made: dict[str, OpaPoint] = {}
 
-    def point(name: str) -> EmbeddedDecisionPoint:
+    def point(name: str) -> OpaPoint:
         if name not in made:
-            made[name] = embedded(copied(name, tmp_path_factory.mktemp("bundle"), PLACEHOLDERS[name]))
+            made[name] = point_of(copied(name, tmp_path_factory.mktemp("bundle"), PLACEHOLDERS[name]))
         return made[name]
 
     return point
@@ -78,7 +78,7 @@ class Place:
 
 
 @pytest.fixture
-def place(points: Callable[[str], EmbeddedDecisionPoint], tmp_path: Path) -> Iterator[Callable[..., Place]]:
+def place(points: Callable[[str], OpaPoint], tmp_path: Path) -> Iterator[Callable[..., Place]]:
     with ExitStack() as stack:
 
         def make(bundle: str, agent: str, registry: Registry, source: Callable[[Any], Any]) -> Place:
@@ -283,7 +283,7 @@ def test_signed_verdict_of_the_very_contract_lets_the_roll_out_be_asked_for(tmp_
                 ask=JsonService(url=url).ask, capabilities=frozenset({"roll_out"}), checked_by="rollout-health"
             )
             with (
-                open_edge(embedded(bundle), folder, evidence=[source]) as edge,
+                open_edge(point_of(bundle), folder, evidence=[source]) as edge,
                 pytest.raises(ActionBlocked) as blocked,
                 edge.gate.tool_call(
                     edge.run, "roll_out", {"release": "r-8"}, idempotency_key="k", reason="All is well."
@@ -320,7 +320,7 @@ PROFILE = {
     ],
 )
 def test_sandbox_runs_only_under_the_reviewed_profile(
-    points: Callable[[str], EmbeddedDecisionPoint],
+    points: Callable[[str], OpaPoint],
     tmp_path: Path,
     profile: dict[str, Any],
     review: dict[str, Any],
@@ -336,7 +336,7 @@ def test_sandbox_runs_only_under_the_reviewed_profile(
 
 @pytest.mark.parametrize("manifest", ["", "[]", "{}", '{"profile": 1, "state": {}}', '{"profile": {}}', "not json"])
 def test_sandbox_whose_manifest_cannot_be_read_is_unknown(
-    points: Callable[[str], EmbeddedDecisionPoint], tmp_path: Path, manifest: str
+    points: Callable[[str], OpaPoint], tmp_path: Path, manifest: str
 ) -> None:
     assert _sandboxed(points, tmp_path, manifest, "{}") == {
         "sandbox_profile_mismatch",
@@ -346,7 +346,7 @@ def test_sandbox_whose_manifest_cannot_be_read_is_unknown(
     }
 
 
-def _sandboxed(points: Callable[[str], EmbeddedDecisionPoint], folder: Path, manifest: str, review: str) -> set[str]:
+def _sandboxed(points: Callable[[str], OpaPoint], folder: Path, manifest: str, review: str) -> set[str]:
     """What the bundle has against a search in the sandbox of these two files."""
     (folder / "manifest.json").write_text(manifest, "utf-8")
     (folder / "review.json").write_text(review, "utf-8")

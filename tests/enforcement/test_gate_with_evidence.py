@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from opa_point import OpaPoint
 
 from gate.compiler import assemble, compile_bundle
 from gate.decision import ActionBlocked
@@ -20,7 +21,6 @@ from gate.evidence import Identity, Question, Run
 from gate.evidence.catalog import ToolCatalog, ToolListing
 from gate.evidence.credentials import Connection, CredentialBindings, Wanted
 from gate.evidence.mcp_server import McpRegistration, McpRegistry
-from gate.pdp import EmbeddedDecisionPoint
 from gate.records import Completion, Store
 from gate.trace import JsonlSink
 
@@ -113,15 +113,15 @@ class Scene:
 
 
 @pytest.fixture(scope="module")
-def point() -> Iterator[EmbeddedDecisionPoint]:
+def point() -> Iterator[OpaPoint]:
     assembly = assemble([compile_bundle(BUNDLES / "knowledge-assistant")])
-    made = EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
+    made = OpaPoint(assembly.modules, revision=assembly.revision)
     yield made
     made.close()
 
 
 @pytest.fixture
-def scene(point: EmbeddedDecisionPoint, tmp_path: Path) -> Iterator[Scene]:
+def scene(point: OpaPoint, tmp_path: Path) -> Iterator[Scene]:
     host, lines = Host(), tmp_path / "trace.jsonl"
     path = tmp_path / "records.sqlite"
     with Store.open(f"sqlite:///{path}") as store:

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from desk_support import PRINCIPAL, TENANT, Desk, desk_copy, desk_point, refund_of
 from enforcement_support import at_once
+from opa_point import OpaPoint
 from standins import Altered, obliging
 
 from gate.enforcement import EffectNotStarted
 from gate.errors import ToolchainError
 from gate.evidence import Call, Identity
 from gate.lab.postgres_server import PostgresServer
-from gate.pdp import EmbeddedDecisionPoint
 from gate.pdp.protocol import Reply
 from gate.records import Store
 
@@ -26,7 +26,7 @@ TODAY = 1_780_315_200_000
 
 
 @pytest.fixture(scope="module")
-def low_point(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> EmbeddedDecisionPoint:
+def low_point(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> OpaPoint:
     """A desk that gives back 1.00 a day and principal at most, in any number of effects."""
     return desk_point(desk_copy(repo, tmp_path_factory.mktemp("low"), LOW, ROOMY))
 
@@ -41,9 +41,7 @@ def server() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture(params=["sqlite", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"])
-def open_desk(
-    request: pytest.FixtureRequest, low_point: EmbeddedDecisionPoint, tmp_path: Path
-) -> Iterator[Callable[[], Desk]]:
+def open_desk(request: pytest.FixtureRequest, low_point: OpaPoint, tmp_path: Path) -> Iterator[Callable[[], Desk]]:
     """Opens a desk on the same empty database each time: SQLite, or PostgreSQL at each level it is offered at."""
     opened: list[Desk] = []
     options: dict[str, Any] = {}
@@ -67,7 +65,7 @@ def open_desk(
 
 
 @pytest.fixture
-def desk(low_point: EmbeddedDecisionPoint, tmp_path: Path) -> Iterator[Desk]:
+def desk(low_point: OpaPoint, tmp_path: Path) -> Iterator[Desk]:
     opened = Desk.open(low_point, f"sqlite:///{tmp_path / 'records.sqlite'}", clock_ms=lambda: TODAY)
     yield opened
     opened.store.close()
@@ -126,7 +124,7 @@ def test_same_call_again_at_the_limit_gets_its_first_receipt(desk: Desk) -> None
     assert desk.paid == [100]
 
 
-def test_limit_of_a_day_starts_anew_at_midnight_utc(low_point: EmbeddedDecisionPoint, tmp_path: Path) -> None:
+def test_limit_of_a_day_starts_anew_at_midnight_utc(low_point: OpaPoint, tmp_path: Path) -> None:
     now = [TODAY - TODAY % DAY + DAY - 1]
     desk = Desk.open(low_point, f"sqlite:///{tmp_path / 'records.sqlite'}", clock_ms=lambda: now[0])
     assert desk.refund(100, "ch-1") == ("allow", "configured_allow")
@@ -162,7 +160,7 @@ def test_run_that_spent_its_budget_has_no_further_effect(repo: Path, tmp_path: P
 class Listening:
     """A decision point that remembers what it was asked."""
 
-    def __init__(self, point: EmbeddedDecisionPoint) -> None:
+    def __init__(self, point: OpaPoint) -> None:
         self.point = point
         self.asked: list[Mapping[str, Any]] = []
 
@@ -198,9 +196,7 @@ def test_amount_that_is_no_whole_number_of_cents_is_refused(desk: Desk) -> None:
     [[], None, "all", [{"name": "x"}], [{"name": "x", "amount": 1, "limit": 1, "read": 0}]],
     ids=["none", "null", "text", "unlike a counter", "too few"],
 )
-def test_allow_that_does_not_say_what_to_count_is_refused(
-    low_point: EmbeddedDecisionPoint, tmp_path: Path, counters: Any
-) -> None:
+def test_allow_that_does_not_say_what_to_count_is_refused(low_point: OpaPoint, tmp_path: Path, counters: Any) -> None:
     point = Altered(low_point, obliging("claim_effect", counters=counters))
     desk = Desk.open(point, f"sqlite:///{tmp_path / 'records.sqlite'}")
     assert desk.refund(1, "ch-1") == ("deny", "obligation_undischarged")

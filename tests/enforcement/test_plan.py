@@ -14,27 +14,27 @@ from edge_support import (
     ZONE_B,
     Edge,
     copied,
-    embedded,
     open_edge,
+    point_of,
     route,
     update,
 )
 from enforcement_support import error_code
+from opa_point import OpaPoint
 
 from gate.decision import ActionBlocked
 from gate.enforcement import AlreadyCommitted, EffectNotStarted, PlanIncomplete
 from gate.evidence import Identity, PlanStep
-from gate.pdp import EmbeddedDecisionPoint
 from gate.records import EffectStatus
 
 
 @pytest.fixture(scope="module")
-def point(tmp_path_factory: pytest.TempPathFactory) -> EmbeddedDecisionPoint:
-    return embedded(copied("edge-deployment", tmp_path_factory.mktemp("bundle")))
+def point(tmp_path_factory: pytest.TempPathFactory) -> OpaPoint:
+    return point_of(copied("edge-deployment", tmp_path_factory.mktemp("bundle")))
 
 
 @pytest.fixture
-def edge(point: EmbeddedDecisionPoint, tmp_path: Path) -> Iterator[Edge]:
+def edge(point: OpaPoint, tmp_path: Path) -> Iterator[Edge]:
     with open_edge(point, tmp_path) as world:
         yield world
 

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from edge_support import ZONE_A, Edge, copied, embedded, open_edge
+from edge_support import ZONE_A, Edge, copied, open_edge, point_of
+from opa_point import OpaPoint
 
 from gate.compiler import compile_bundle
 from gate.decision import ActionBlocked
 from gate.enforcement import AlreadyCommitted
 from gate.errors import ConflictError, InputError
 from gate.lab.postgres_server import PostgresServer
-from gate.pdp import EmbeddedDecisionPoint, Sidecar
+from gate.pdp import Sidecar
 from gate.release import build
 
 WORKER = Path(__file__).with_name("plan_worker.py")
@@ -29,12 +30,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def point(folder: Path) -> EmbeddedDecisionPoint:
-    return embedded(folder)
+def point(folder: Path) -> OpaPoint:
+    return point_of(folder)
 
 
 @pytest.fixture
-def edge(point: EmbeddedDecisionPoint, tmp_path: Path) -> Iterator[Edge]:
+def edge(point: OpaPoint, tmp_path: Path) -> Iterator[Edge]:
     with approved(point, tmp_path) as world:
         yield world
 

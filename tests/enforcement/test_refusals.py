@@ -19,17 +19,18 @@ from enforcement_support import (
     World,
     error_code,
 )
+from opa_point import OpaPoint
 from standins import Altered, about, also_obliging, as_opa, looks_like_opa, obliging
 
 from gate.decision import ActionBlocked, Decision, Verdict
 from gate.enforcement import Gate
 from gate.errors import InputError, PdpError
 from gate.evidence import Identity, Run
-from gate.pdp import EmbeddedDecisionPoint, Facts, SidecarDecisionPoint
+from gate.pdp import Facts, SidecarDecisionPoint
 from gate.pdp.protocol import Reply
 from gate.records import ApprovalStatus, RunStatus, Store
 
-Points = Callable[[str], EmbeddedDecisionPoint]
+Points = Callable[[str], OpaPoint]
 
 
 def approved_world(make_world: Callable[..., World], point: Any) -> World:
@@ -92,9 +93,9 @@ def test_decision_point_that_serves_another_revision_refuses(make_world: Callabl
     client.close()
 
 
-def served(embedded_points: Points, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
+def served(points_of: Points, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
     """What makes a body out of the true decision, changed."""
-    point = embedded_points("plain")
+    point = points_of("plain")
 
     def body(document: dict[str, Any]) -> bytes:
         reply = point.decide(document)
@@ -123,11 +124,9 @@ BODIES: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = {
 
 
 @pytest.mark.parametrize("name", BODIES)
-def test_reply_that_cannot_be_trusted_refuses(
-    make_world: Callable[..., World], embedded_points: Points, name: str
-) -> None:
+def test_reply_that_cannot_be_trusted_refuses(make_world: Callable[..., World], points_of: Points, name: str) -> None:
     change, code = BODIES[name]
-    with looks_like_opa(embedded_points("plain"), served(embedded_points, change)) as (url, revision):
+    with looks_like_opa(points_of("plain"), served(points_of, change)) as (url, revision):
         point = SidecarDecisionPoint(url=url, expected_revisions=[revision])
         world = approved_world(make_world, point)
 
@@ -135,8 +134,8 @@ def test_reply_that_cannot_be_trusted_refuses(
         point.close()
 
 
-def test_reply_unchanged_by_the_stand_in_is_trusted(make_world: Callable[..., World], embedded_points: Points) -> None:
-    with looks_like_opa(embedded_points("plain"), served(embedded_points, lambda result: result)) as (url, revision):
+def test_reply_unchanged_by_the_stand_in_is_trusted(make_world: Callable[..., World], points_of: Points) -> None:
+    with looks_like_opa(points_of("plain"), served(points_of, lambda result: result)) as (url, revision):
         point = SidecarDecisionPoint(url=url, expected_revisions=[revision])
         world = approved_world(make_world, point)
 
@@ -144,8 +143,8 @@ def test_reply_unchanged_by_the_stand_in_is_trusted(make_world: Callable[..., Wo
         point.close()
 
 
-def test_decision_point_that_hangs_refuses(make_world: Callable[..., World], embedded_points: Points) -> None:
-    with looks_like_opa(embedded_points("plain"), lambda _: None) as (url, revision):
+def test_decision_point_that_hangs_refuses(make_world: Callable[..., World], points_of: Points) -> None:
+    with looks_like_opa(points_of("plain"), lambda _: None) as (url, revision):
         point = SidecarDecisionPoint(url=url, expected_revisions=[revision], timeout_ms=300)
         world = approved_world(make_world, point)
 
@@ -154,12 +153,12 @@ def test_decision_point_that_hangs_refuses(make_world: Callable[..., World], emb
 
 
 def test_decision_point_that_raises_something_else_runs_nothing(
-    make_world: Callable[..., World], embedded_points: Points
+    make_world: Callable[..., World], points_of: Points
 ) -> None:
     def fail() -> None:
         raise ZeroDivisionError
 
-    world = approved_world(make_world, Altered(embedded_points("plain"), before=fail))
+    world = approved_world(make_world, Altered(points_of("plain"), before=fail))
 
     with pytest.raises(ZeroDivisionError):
         world.attempt()
@@ -187,18 +186,16 @@ WRONG: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_allow_that_cannot_be_carried_out_is_a_refusal(
-    make_world: Callable[..., World], embedded_points: Points, name: str
+    make_world: Callable[..., World], points_of: Points, name: str
 ) -> None:
     change, code = WRONG[name]
-    world = approved_world(make_world, Altered(embedded_points("plain"), change))
+    world = approved_world(make_world, Altered(points_of("plain"), change))
 
     assert refused(world.attempt(), world) == (code,)
 
 
-def test_allow_of_a_tool_nobody_catalogued_is_a_refusal(
-    make_world: Callable[..., World], embedded_points: Points
-) -> None:
-    world = make_world(point=Altered(embedded_points("plain"), _allow))
+def test_allow_of_a_tool_nobody_catalogued_is_a_refusal(make_world: Callable[..., World], points_of: Points) -> None:
+    world = make_world(point=Altered(points_of("plain"), _allow))
 
     assert refused(world.attempt("delete_user", {"id": 7}), world) == ("obligation_missing",)
     assert refused(world.attempt("run_shell", {"id": 7}), world) == ("obligation_missing",)
@@ -217,18 +214,18 @@ REFUSING: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize("name", REFUSING)
 def test_refusal_that_cannot_be_carried_out_stays_a_refusal(
-    make_world: Callable[..., World], embedded_points: Points, name: str
+    make_world: Callable[..., World], points_of: Points, name: str
 ) -> None:
     change, code = REFUSING[name]
-    world = make_world(point=Altered(embedded_points("plain"), change))
+    world = make_world(point=Altered(points_of("plain"), change))
 
     outcome = world.attempt()
 
     assert (outcome.verdict, outcome.codes, outcome.approval_id, world.runs) == ("deny", (code,), None, 0)
 
 
-def test_start_with_an_obligation_starts_nothing(make_world: Callable[..., World], embedded_points: Points) -> None:
-    point = Altered(embedded_points("plain"), also_obliging(type="record"), operations=("run_start",))
+def test_start_with_an_obligation_starts_nothing(make_world: Callable[..., World], points_of: Points) -> None:
+    point = Altered(points_of("plain"), also_obliging(type="record"), operations=("run_start",))
     world = make_world(point=point)
 
     with pytest.raises(ActionBlocked) as blocked:
@@ -250,10 +247,10 @@ MOVING: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize("name", MOVING)
 def test_vote_whose_move_cannot_be_carried_out_is_refused(
-    make_world: Callable[..., World], embedded_points: Points, name: str
+    make_world: Callable[..., World], points_of: Points, name: str
 ) -> None:
     change, code = MOVING[name]
-    world = make_world(point=Altered(embedded_points("plain"), change, operations=("approval_transition",)))
+    world = make_world(point=Altered(points_of("plain"), change, operations=("approval_transition",)))
     approval = world.ask()
 
     with pytest.raises(ActionBlocked) as blocked:
@@ -265,9 +262,9 @@ def test_vote_whose_move_cannot_be_carried_out_is_refused(
 
 @pytest.mark.parametrize("change", [{"to": "side_effect_committed"}, {"to": None}, {"version": 99}, {"drop": True}])
 def test_reconciliation_whose_move_cannot_be_carried_out_is_refused(
-    make_world: Callable[..., World], embedded_points: Points, change: dict[str, Any]
+    make_world: Callable[..., World], points_of: Points, change: dict[str, Any]
 ) -> None:
-    point = Altered(embedded_points("plain"), obliging("move_effect", **change), operations=("effect_transition",))
+    point = Altered(points_of("plain"), obliging("move_effect", **change), operations=("effect_transition",))
     world = make_world(point=point)
     world.approved()
     with pytest.raises(RuntimeError):
@@ -302,7 +299,7 @@ def test_reconciliation_of_an_effect_that_changed_meanwhile_is_a_conflict(world:
 class Replaced:
     """Facts of one bundle, decisions of the next: it was replaced in between, `stale` times."""
 
-    def __init__(self, old: EmbeddedDecisionPoint, new: EmbeddedDecisionPoint, stale: int) -> None:
+    def __init__(self, old: OpaPoint, new: OpaPoint, stale: int) -> None:
         self._old, self._new, self._stale = old, new, stale
 
     def facts(self, agent_id: str) -> Facts:
@@ -313,14 +310,14 @@ class Replaced:
         return self._new.decide(document)
 
 
-def replaced(make_world: Callable[..., World], embedded_points: Points, stale: int) -> World:
-    return approved_world(make_world, Replaced(embedded_points("plain"), embedded_points("next_version"), stale))
+def replaced(make_world: Callable[..., World], points_of: Points, stale: int) -> World:
+    return approved_world(make_world, Replaced(points_of("plain"), points_of("next_version"), stale))
 
 
 def test_bundle_replaced_between_facts_and_decision_settles_on_the_new_one(
-    make_world: Callable[..., World], embedded_points: Points
+    make_world: Callable[..., World], points_of: Points
 ) -> None:
-    world = replaced(make_world, embedded_points, 2)
+    world = replaced(make_world, points_of, 2)
     (approval,) = world.store.approvals(TENANT)
 
     outcome = world.attempt(approval_id=approval.approval_id)
@@ -330,23 +327,21 @@ def test_bundle_replaced_between_facts_and_decision_settles_on_the_new_one(
     assert "facts_stale" not in outcome.codes
 
 
-def test_bundle_that_keeps_being_replaced_is_a_refusal(
-    make_world: Callable[..., World], embedded_points: Points
-) -> None:
-    world = replaced(make_world, embedded_points, 3)
+def test_bundle_that_keeps_being_replaced_is_a_refusal(make_world: Callable[..., World], points_of: Points) -> None:
+    world = replaced(make_world, points_of, 3)
 
     assert refused(world.attempt(), world) == ("pdp_revision_unsettled",)
 
 
-def test_decision_from_stale_facts_says_so_itself(make_world: Callable[..., World], embedded_points: Points) -> None:
+def test_decision_from_stale_facts_says_so_itself(make_world: Callable[..., World], points_of: Points) -> None:
     class Claiming(Replaced):
         """Claims that its decision is the old bundle's."""
 
         def decide(self, document: Any) -> Reply:
             reply = super().decide(document)
-            return replace(reply, revision=embedded_points("plain").revision())
+            return replace(reply, revision=points_of("plain").revision())
 
-    point = Claiming(embedded_points("plain"), embedded_points("next_version"), 99)
+    point = Claiming(points_of("plain"), points_of("next_version"), 99)
     world = approved_world(make_world, point)
 
     assert "facts_stale" in refused(world.attempt(), world)
@@ -433,11 +428,11 @@ def test_store_that_is_gone_before_the_decision_refuses(world: World, capability
 
 
 def test_store_that_goes_away_between_decision_and_claim_refuses(
-    make_world: Callable[..., World], embedded_points: Points
+    make_world: Callable[..., World], points_of: Points
 ) -> None:
     world = make_world()
     world.approved()
-    point = Altered(embedded_points("plain"), before=world.path.unlink)
+    point = Altered(points_of("plain"), before=world.path.unlink)
     world.gate = Gate(point, world.store, environment=ENVIRONMENT)
 
     outcome = world.attempt()
@@ -458,7 +453,7 @@ def test_store_that_was_closed_refuses(world: World) -> None:
 
 
 def test_approval_revoked_between_decision_and_claim_is_not_used(
-    make_world: Callable[..., World], embedded_points: Points
+    make_world: Callable[..., World], points_of: Points
 ) -> None:
     world = make_world()
     approval = world.approved()
@@ -475,7 +470,7 @@ def test_approval_revoked_between_decision_and_claim_is_not_used(
                 reason="changed my mind",
             )
 
-    world.gate = Gate(Altered(embedded_points("plain"), before=revoke), world.store, environment=ENVIRONMENT)
+    world.gate = Gate(Altered(points_of("plain"), before=revoke), world.store, environment=ENVIRONMENT)
 
     outcome = world.attempt()
 
@@ -483,9 +478,7 @@ def test_approval_revoked_between_decision_and_claim_is_not_used(
     assert world.runs == 0
 
 
-def test_run_ended_between_decision_and_claim_is_not_used(
-    make_world: Callable[..., World], embedded_points: Points
-) -> None:
+def test_run_ended_between_decision_and_claim_is_not_used(make_world: Callable[..., World], points_of: Points) -> None:
     world = make_world()
     world.approved()
     run = world.run
@@ -495,13 +488,13 @@ def test_run_ended_between_decision_and_claim_is_not_used(
         while todo:
             world.gate.end_run(todo.pop())
 
-    world.gate = Gate(Altered(embedded_points("plain"), before=end), world.store, environment=ENVIRONMENT)
+    world.gate = Gate(Altered(points_of("plain"), before=end), world.store, environment=ENVIRONMENT)
 
     assert refused(world.attempt(), world) == ("configured_with_approval", "run_not_running")
 
 
 def test_call_whose_records_never_stop_changing_is_given_up(
-    make_world: Callable[..., World], embedded_points: Points
+    make_world: Callable[..., World], points_of: Points
 ) -> None:
     world = make_world()
     world.approved()
@@ -515,7 +508,7 @@ def test_call_whose_records_never_stop_changing_is_given_up(
                 TENANT, run.run_id, expected_version=found.version, status=status, reason="again"
             )
 
-    world.gate = Gate(Altered(embedded_points("plain"), before=touch), world.store, environment=ENVIRONMENT)
+    world.gate = Gate(Altered(points_of("plain"), before=touch), world.store, environment=ENVIRONMENT)
 
     assert refused(world.attempt(), world) == ("claim_contended",)
 

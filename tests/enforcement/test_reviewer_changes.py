@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from enforcement_support import KEYS, TENANT, World, bundle_copy, embedded, key_of, open_world
+from enforcement_support import KEYS, TENANT, World, bundle_copy, key_of, open_world, point_of
 
 from gate.compiler import compile_bundle, write
 from gate.pdp import DecisionPoint, Facts, Reply
@@ -22,7 +22,7 @@ class Served:
 
     def __init__(self, bundle: Path) -> None:
         self.bundle = bundle
-        self._point: DecisionPoint = embedded(compile_bundle(bundle))
+        self._point: DecisionPoint = point_of(compile_bundle(bundle))
 
     def edit(self, change: Callable[[str], str]) -> None:
         """Rewrites reviewers.yaml, compiles and serves the result."""
@@ -32,7 +32,7 @@ class Served:
         assert file.read_text("utf-8") != before
         compiled = compile_bundle(self.bundle)
         write(compiled)
-        self._point = embedded(compiled)
+        self._point = point_of(compiled)
 
     def decide(self, document: Mapping[str, Any]) -> Reply:
         return self._point.decide(document)

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from desk_support import KEYS as DESK_KEYS
 from desk_support import TENANT, Desk, desk_copy, desk_point, key_of, refund_of
+from opa_point import OpaPoint
 from service_support import Service, approve, claimed, serving
 
 from gate.decision import ActionBlocked
 from gate.errors import ConflictError
-from gate.pdp import EmbeddedDecisionPoint
 from gate.records import ApprovalStatus, VoteDecision
 
 STANDING = (
@@ -27,22 +27,22 @@ STANDING = (
 
 
 @pytest.fixture(scope="module")
-def point(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> EmbeddedDecisionPoint:
+def point(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> OpaPoint:
     return desk_point(desk_copy(repo, tmp_path_factory.mktemp("desk")))
 
 
 @pytest.fixture(scope="module")
-def standing_point(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> EmbeddedDecisionPoint:
+def standing_point(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> OpaPoint:
     return desk_point(desk_copy(repo, tmp_path_factory.mktemp("standing"), *STANDING))
 
 
 @pytest.fixture
-def scene(tmp_path: Path) -> Iterator[Callable[[EmbeddedDecisionPoint], tuple[Desk, Service]]]:
+def scene(tmp_path: Path) -> Iterator[Callable[[OpaPoint], tuple[Desk, Service]]]:
     url = f"sqlite:///{tmp_path / 'records.sqlite'}"
     opened: list[Desk] = []
     with serving(url, tmp_path) as service:
 
-        def make(point: EmbeddedDecisionPoint) -> tuple[Desk, Service]:
+        def make(point: OpaPoint) -> tuple[Desk, Service]:
             opened.append(Desk.open(point, url))
             return opened[-1], service
 
@@ -63,12 +63,10 @@ def revoke(desk: Desk, approval_id: str, *, reason: str = "") -> tuple[str, ...]
     return (str(moved.status), moved.status_reason)
 
 
-Scene = Callable[[EmbeddedDecisionPoint], tuple[Desk, Service]]
+Scene = Callable[[OpaPoint], tuple[Desk, Service]]
 
 
-def test_consumed_approval_revoked_before_its_tool_started_starts_nothing(
-    point: EmbeddedDecisionPoint, scene: Scene
-) -> None:
+def test_consumed_approval_revoked_before_its_tool_started_starts_nothing(point: OpaPoint, scene: Scene) -> None:
     desk, service = scene(point)
     approval_id = approve(desk, 7800, "ch-78")
     with claimed(desk, 7800, "ch-78") as call:
@@ -88,7 +86,7 @@ def test_consumed_approval_revoked_before_its_tool_started_starts_nothing(
     assert desk.store.verify_run(TENANT, desk.run.run_id) > 0
 
 
-def test_consumed_approval_whose_tool_started_is_not_revoked(point: EmbeddedDecisionPoint, scene: Scene) -> None:
+def test_consumed_approval_whose_tool_started_is_not_revoked(point: OpaPoint, scene: Scene) -> None:
     desk, service = scene(point)
     approval_id = approve(desk, 7800, "ch-78")
     with claimed(desk, 7800, "ch-78") as call:
@@ -100,16 +98,14 @@ def test_consumed_approval_whose_tool_started_is_not_revoked(point: EmbeddedDeci
     assert [paid["charge_id"] for paid in service.paid] == ["ch-78"]
 
 
-def test_consumed_approval_whose_effect_is_settled_is_not_revoked(point: EmbeddedDecisionPoint, scene: Scene) -> None:
+def test_consumed_approval_whose_effect_is_settled_is_not_revoked(point: OpaPoint, scene: Scene) -> None:
     desk, _ = scene(point)
     approval_id = approve(desk, 7800, "ch-78")
     assert desk.refund(7800, "ch-78")[0] == "allow"
     assert revoke(desk, approval_id) == ("approval_call_started", "operation_allowed")
 
 
-def test_revocation_that_meets_the_tools_start_in_the_records_is_refused_there(
-    point: EmbeddedDecisionPoint, scene: Scene
-) -> None:
+def test_revocation_that_meets_the_tools_start_in_the_records_is_refused_there(point: OpaPoint, scene: Scene) -> None:
     """Decided while the tool had not started, applied when it had: the records' own compare-and-set."""
     desk, service = scene(point)
     approval_id = approve(desk, 7800, "ch-78")
@@ -133,7 +129,7 @@ def test_revocation_that_meets_the_tools_start_in_the_records_is_refused_there(
 
 @pytest.mark.parametrize("by", ["manager", "rejection"])
 def test_consumed_approval_is_not_taken_back_by_whom_the_contract_does_not_name_or_with_another_word(
-    point: EmbeddedDecisionPoint, scene: Scene, by: str
+    point: OpaPoint, scene: Scene, by: str
 ) -> None:
     desk, service = scene(point)
     approval_id = approve(desk, 7800, "ch-78")
@@ -152,7 +148,7 @@ def test_consumed_approval_is_not_taken_back_by_whom_the_contract_does_not_name_
 
 
 def test_standing_approval_revoked_between_claim_and_start_starts_nothing(
-    standing_point: EmbeddedDecisionPoint, scene: Scene
+    standing_point: OpaPoint, scene: Scene
 ) -> None:
     desk, service = scene(standing_point)
     approval_id = approve(desk, 7800, "ch-1")
@@ -170,7 +166,7 @@ def test_standing_approval_revoked_between_claim_and_start_starts_nothing(
 
 
 def test_standing_approval_with_uses_left_revoked_between_claim_and_start_starts_nothing(
-    standing_point: EmbeddedDecisionPoint, scene: Scene
+    standing_point: OpaPoint, scene: Scene
 ) -> None:
     desk, service = scene(standing_point)
     approval_id = approve(desk, 7800, "ch-1")
@@ -182,7 +178,7 @@ def test_standing_approval_with_uses_left_revoked_between_claim_and_start_starts
     assert desk.refund(7800, "ch-2")[0] == "require_approval"
 
 
-def test_key_denied_as_the_very_key_under_another_id_starts_nothing(point: EmbeddedDecisionPoint, scene: Scene) -> None:
+def test_key_denied_as_the_very_key_under_another_id_starts_nothing(point: OpaPoint, scene: Scene) -> None:
     desk, service = scene(point)
     approve(desk, 7800, "ch-78")
     with claimed(desk, 7800, "ch-78") as call:
@@ -192,7 +188,7 @@ def test_key_denied_as_the_very_key_under_another_id_starts_nothing(point: Embed
     assert service.paid == []
 
 
-def test_reason_of_a_vote_is_under_its_signature(point: EmbeddedDecisionPoint, scene: Scene) -> None:
+def test_reason_of_a_vote_is_under_its_signature(point: OpaPoint, scene: Scene) -> None:
     desk, _ = scene(point)
     assert desk.refund(7800, "ch-78")[0] == "require_approval"
     (asked,) = desk.store.approvals(TENANT)

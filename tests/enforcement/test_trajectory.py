@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from edge_support import TENANT, Edge, copied, embedded, open_edge
+from edge_support import TENANT, Edge, copied, open_edge, point_of
 from enforcement_support import at_once, raw
+from opa_point import OpaPoint
 
 from gate.canonical import digest
 from gate.decision import ActionBlocked
 from gate.enforcement import AlreadyCommitted, EffectNotStarted
-from gate.pdp import EmbeddedDecisionPoint
 
 FIELDS = {
     "policy_id",
@@ -32,12 +32,12 @@ FIELDS = {
 
 
 @pytest.fixture(scope="module")
-def point(tmp_path_factory: pytest.TempPathFactory) -> EmbeddedDecisionPoint:
-    return embedded(copied("edge-deployment", tmp_path_factory.mktemp("bundle")))
+def point(tmp_path_factory: pytest.TempPathFactory) -> OpaPoint:
+    return point_of(copied("edge-deployment", tmp_path_factory.mktemp("bundle")))
 
 
 @pytest.fixture
-def edge(point: EmbeddedDecisionPoint, tmp_path: Path) -> Iterator[Edge]:
+def edge(point: OpaPoint, tmp_path: Path) -> Iterator[Edge]:
     with open_edge(point, tmp_path) as world:
         yield world
 

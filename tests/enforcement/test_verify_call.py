@@ -22,22 +22,22 @@ from desk_support import (
     desk_point,
     refund_of,
 )
+from opa_point import OpaPoint
 from service_support import Service, approve, claimed, serving
 
 from gate.enforcement import CallRefused, EffectOutcomeUnknown
 from gate.enforcement.call_token import issue, read
 from gate.errors import InputError
-from gate.pdp import EmbeddedDecisionPoint
 from gate.records import GateKey, PublicKey, RunStatus, generate_key
 
 
 @pytest.fixture(scope="module")
-def point(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> EmbeddedDecisionPoint:
+def point(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> OpaPoint:
     return desk_point(desk_copy(repo, tmp_path_factory.mktemp("desk")))
 
 
 @pytest.fixture(scope="module")
-def short_point(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> EmbeddedDecisionPoint:
+def short_point(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> OpaPoint:
     """A desk whose claims last a second beside their margin."""
     folder = tmp_path_factory.mktemp("short")
     return desk_point(desk_copy(repo, folder, ("capabilities.yaml", "timeout_seconds: 10", "timeout_seconds: 1")))
@@ -49,7 +49,7 @@ def url(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def desk(point: EmbeddedDecisionPoint, url: str) -> Iterator[Desk]:
+def desk(point: OpaPoint, url: str) -> Iterator[Desk]:
     opened = Desk.open(point, url)
     yield opened
     opened.store.close()
@@ -242,7 +242,7 @@ def test_approval_whose_row_says_revoked_or_was_not_consumed_by_this_claim_start
     assert service.paid == []
 
 
-def test_call_after_its_lease_ran_out_is_refused(short_point: EmbeddedDecisionPoint, url: str, tmp_path: Path) -> None:
+def test_call_after_its_lease_ran_out_is_refused(short_point: OpaPoint, url: str, tmp_path: Path) -> None:
     desk, answers = Desk.open(short_point, url), []
 
     def come_too_late(service: Service) -> None:

@@ -4,16 +4,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from opa_point import OpaPoint
 
 from gate.compiler import Compiled, assemble
 from gate.lab.compaction.stage import Stage, Theatre, theatre
-from gate.pdp import DecisionPoint, EmbeddedDecisionPoint
+from gate.pdp import DecisionPoint
 
 
 @contextmanager
 def opened(compiled: Compiled) -> Iterator[DecisionPoint]:
     assembly = assemble([compiled])
-    point = EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
+    point = OpaPoint(assembly.modules, revision=assembly.revision)
     yield point
     point.close()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from agents import Agent, RunConfig, Runner, SQLiteSession
+from opa_point import OpaPoint
 from openai_support import Provider, ScriptedModel, provider
 
 from gate.compiler import assemble
@@ -21,7 +22,7 @@ from gate.evidence.compaction import CompactionSource
 from gate.integrations.exact_lane import ExactLane, ModelInputs
 from gate.integrations.openai_agents import GatedCompactionSession, checked_model_input
 from gate.lab.compaction.ground import ENVIRONMENT, trial
-from gate.pdp import DecisionPoint, EmbeddedDecisionPoint
+from gate.pdp import DecisionPoint
 from gate.records import GateKey, Store
 
 SEAL = GateKey(key_id="seal", private_key=base64.b64encode(b"s" * 32).decode())
@@ -58,7 +59,7 @@ class Desk:
 def served(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[DecisionPoint, CompactionContract]]:
     with trial(repo / "bundles" / "refund-desk", tmp_path_factory.mktemp("trial")) as compiled:
         assembly = assemble([compiled])
-        point = EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
+        point = OpaPoint(assembly.modules, revision=assembly.revision)
         assert compiled.bundle.compaction is not None
         yield point, compiled.bundle.compaction
         point.close()

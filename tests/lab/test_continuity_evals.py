@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
+from opa_point import OpaPoint
 
 from gate.cli import cli
 from gate.compiler import Compiled, assemble
@@ -16,7 +17,7 @@ from gate.errors import InputError
 from gate.lab import continuity_evals
 from gate.lab.continuity_evals import EVALS, Finding, evaluate
 from gate.lab.continuity_stage import REASONS
-from gate.pdp import DecisionPoint, EmbeddedDecisionPoint
+from gate.pdp import DecisionPoint
 
 # The guard that each eval is about: without it, that eval must fail.
 GUARD_OF: Mapping[str, tuple[str, ...]] = {
@@ -45,7 +46,7 @@ def opened_without(*packages: str):  # type: ignore[no-untyped-def] # a context 
         modules = {name: _without_findings(text, packages) for name, text in assembly.modules.items()}
         changed = sum(modules[name] != text for name, text in assembly.modules.items())
         assert changed == len(packages)
-        point = EmbeddedDecisionPoint(modules, revision=assembly.revision)
+        point = OpaPoint(modules, revision=assembly.revision)
         yield point
         point.close()
 

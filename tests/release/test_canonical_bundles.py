@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opa_point import OpaPoint
 
 from gate.compiler import Compiled, assemble, compile_bundle, differences
 from gate.decision import Decision
 from gate.documents import Case, ControlCheckpoint, load_cases
-from gate.pdp import EmbeddedDecisionPoint, Reply
+from gate.pdp import Reply
 from gate.release import case_document, run_cases
 
 SHIPPED = ("support-triage", "knowledge-assistant", "incident-coordination", "refund-desk")
@@ -30,7 +31,7 @@ Control = tuple[str, str]
 """Checkpoint and policy requirement."""
 
 
-class Remembering(EmbeddedDecisionPoint):
+class Remembering(OpaPoint):
     """Decides each document once: several tests look at the same decisions."""
 
     def __init__(self, modules: Mapping[str, str], *, revision: str) -> None:
@@ -102,7 +103,7 @@ def test_every_case_gets_the_decision_it_states(specified: Specified) -> None:
 def test_every_case_gets_the_decision_it_states_from_the_embedded_engine(repo: Path, name: str) -> None:
     compiled = compile_bundle(repo / "bundles" / name)
     assembly = assemble([compiled])
-    point = EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
+    point = OpaPoint(assembly.modules, revision=assembly.revision)
     results = run_cases(load_cases(compiled.bundle.folder), point, agent_id=compiled.bundle.meta.agent_ids[0])
     assert [r for r in results if not r.passed] == []
 

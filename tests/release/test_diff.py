@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opa_point import OpaPoint
 
 from gate.compiler import assemble, compile_bundle
 from gate.documents import schema, strict_validator
 from gate.errors import BundleError, InputError
-from gate.pdp import EmbeddedDecisionPoint
 from gate.records import generate_key
 from gate.release import build
 from gate.release.diff import Change, DecisionDiff, decision_diff
@@ -64,7 +64,7 @@ def shown(diff: DecisionDiff) -> set[tuple[str, str, str]]:
 def embedded_verdict(folder: Path, document: Any) -> str:
     """What an engine that the comparison did not use says."""
     assembly = assemble([compile_bundle(folder)])
-    point = EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
+    point = OpaPoint(assembly.modules, revision=assembly.revision)
     try:
         return str(point.decide(document).decision.verdict)
     finally:
@@ -236,7 +236,7 @@ def golden(old: Path) -> dict[str, Any]:
 
     compiled = compile_bundle(old)
     assembly = assemble([compiled])
-    point = EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
+    point = OpaPoint(assembly.modules, revision=assembly.revision)
     facts = point.facts("support-triage-ref")
     case = next(c for c in load_cases(old) if c.id == "ticket_for_another_requester")
     sections = {

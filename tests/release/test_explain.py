@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opa_point import OpaPoint
 
 from gate.compiler import Compiled, assemble, compile_bundle
 from gate.documents import Case, load_cases
 from gate.errors import ToolchainError
-from gate.pdp import EmbeddedDecisionPoint
 from gate.release import case_document, explain
 
 pytestmark = pytest.mark.opa
@@ -28,13 +28,13 @@ def bundle(repo: Path) -> Compiled:
 
 
 @pytest.fixture(scope="module")
-def point(bundle: Compiled) -> EmbeddedDecisionPoint:
+def point(bundle: Compiled) -> OpaPoint:
     assembly = assemble([bundle])
-    return EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
+    return OpaPoint(assembly.modules, revision=assembly.revision)
 
 
 @pytest.fixture(scope="module")
-def documents(repo: Path, point: EmbeddedDecisionPoint) -> dict[str, dict[str, Any]]:
+def documents(repo: Path, point: OpaPoint) -> dict[str, dict[str, Any]]:
     facts = point.facts("support-triage-ref")
     sections = {
         "bundle": facts.bundle,
@@ -74,7 +74,7 @@ def parsed_once() -> Iterator[None]:
 
 
 def test_every_reason_that_a_golden_case_expects_has_a_position(
-    repo: Path, bundle: Compiled, point: EmbeddedDecisionPoint, documents: dict[str, dict[str, Any]]
+    repo: Path, bundle: Compiled, point: OpaPoint, documents: dict[str, dict[str, Any]]
 ) -> None:
     # One case for each reason: an explanation costs many decisions.
     shown: dict[str, str] = {}
@@ -94,7 +94,7 @@ def test_every_reason_that_a_golden_case_expects_has_a_position(
 
 
 def test_reason_of_the_bundle_points_at_its_line_of_yaml(
-    repo: Path, bundle: Compiled, point: EmbeddedDecisionPoint, documents: dict[str, dict[str, Any]]
+    repo: Path, bundle: Compiled, point: OpaPoint, documents: dict[str, dict[str, Any]]
 ) -> None:
     names = {
         "search_docs_allowed": "search_docs:",
@@ -112,7 +112,7 @@ def test_reason_of_the_bundle_points_at_its_line_of_yaml(
 
 
 def test_reason_of_the_core_points_at_its_finding(
-    repo: Path, bundle: Compiled, point: EmbeddedDecisionPoint, documents: dict[str, dict[str, Any]]
+    repo: Path, bundle: Compiled, point: OpaPoint, documents: dict[str, dict[str, Any]]
 ) -> None:
     cases = ("ticket_without_approval", "unknown_tool_denied", "operation_not_named", "foreign_tenant", "run_stopped")
     pointed = set()
@@ -133,7 +133,7 @@ def test_reason_of_the_core_points_at_its_finding(
 
 
 def test_what_a_rule_looks_at_is_shown_with_what_stands_there(
-    bundle: Compiled, point: EmbeddedDecisionPoint, documents: dict[str, dict[str, Any]]
+    bundle: Compiled, point: OpaPoint, documents: dict[str, dict[str, Any]]
 ) -> None:
     document = copy.deepcopy(documents["run_stopped"])
     (one,) = explain(bundle, document, point).reasons[-1:]
@@ -156,7 +156,7 @@ def _marked(value: Any) -> Any:
 
 
 def test_values_of_the_request_never_appear(
-    bundle: Compiled, point: EmbeddedDecisionPoint, documents: dict[str, dict[str, Any]]
+    bundle: Compiled, point: OpaPoint, documents: dict[str, dict[str, Any]]
 ) -> None:
     for name, document in list(documents.items())[::5]:
         marked = copy.deepcopy(document)
@@ -176,7 +176,7 @@ def test_values_of_the_request_never_appear(
 
 def test_without_opa_the_decision_stands_and_a_note_says_what_is_missing(
     bundle: Compiled,
-    point: EmbeddedDecisionPoint,
+    point: OpaPoint,
     documents: dict[str, dict[str, Any]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opa_point import OpaPoint
 
 from gate.compiler import Compiled, assemble, compile_bundle
 from gate.documents import Case, load_cases
 from gate.errors import InputError, PdpError
-from gate.pdp import EmbeddedDecisionPoint, Facts, Reply
+from gate.pdp import Facts, Reply
 from gate.release import CaseResult, case_document, run_cases
 
 AGENT = "support-triage-ref"
@@ -22,9 +23,9 @@ def bundle(repo: Path) -> Compiled:
 
 
 @pytest.fixture(scope="module")
-def point(bundle: Compiled) -> EmbeddedDecisionPoint:
+def point(bundle: Compiled) -> OpaPoint:
     assembly = assemble([bundle])
-    return EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
+    return OpaPoint(assembly.modules, revision=assembly.revision)
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +44,7 @@ def allowed_document(cases: tuple[Case, ...]) -> dict[str, Any]:
     return found.document
 
 
-def test_cases_of_the_shipped_bundle_pass_on_the_embedded_engine(
-    cases: tuple[Case, ...], point: EmbeddedDecisionPoint
-) -> None:
+def test_cases_of_the_shipped_bundle_pass_on_the_embedded_engine(cases: tuple[Case, ...], point: OpaPoint) -> None:
     # All of them are held against the real OPA, and both engines against each other, in the suite of parity.
     cases = cases[::5]
     results = list(run_cases(cases, point, agent_id=AGENT))
@@ -54,9 +53,7 @@ def test_cases_of_the_shipped_bundle_pass_on_the_embedded_engine(
     assert {"allow", "deny", "require_approval", "blocked_on_reconciliation"} <= {r.got[0] for r in results}
 
 
-def test_case_that_expects_another_verdict_fails_with_both_sides(
-    cases: tuple[Case, ...], point: EmbeddedDecisionPoint
-) -> None:
+def test_case_that_expects_another_verdict_fails_with_both_sides(cases: tuple[Case, ...], point: OpaPoint) -> None:
     wrong = case(allowed_document(cases), "deny", ("configured_deny",))
     assert list(run_cases([wrong], point, agent_id=AGENT)) == [
         CaseResult(
@@ -70,7 +67,7 @@ def test_case_that_expects_another_verdict_fails_with_both_sides(
     ]
 
 
-def test_case_with_one_reason_too_many_or_too_few_fails(cases: tuple[Case, ...], point: EmbeddedDecisionPoint) -> None:
+def test_case_with_one_reason_too_many_or_too_few_fails(cases: tuple[Case, ...], point: OpaPoint) -> None:
     document = allowed_document(cases)
     wrong = [case(document, reasons=("configured_with_approval", "x")), case(document, reasons=())]
     assert [r.passed for r in run_cases(wrong, point, agent_id=AGENT)] == [False, False]
@@ -78,7 +75,7 @@ def test_case_with_one_reason_too_many_or_too_few_fails(cases: tuple[Case, ...],
 
 @pytest.mark.parametrize("place", [(), ("identity",), ("state", "run"), ("state", "approval", "votes", 0)])
 def test_case_with_a_misspelt_field_fails_by_name(
-    cases: tuple[Case, ...], point: EmbeddedDecisionPoint, place: tuple[str | int, ...]
+    cases: tuple[Case, ...], point: OpaPoint, place: tuple[str | int, ...]
 ) -> None:
     document = _copy(allowed_document(cases))
     target: Any = document
@@ -92,16 +89,14 @@ def test_case_with_a_misspelt_field_fails_by_name(
 @pytest.mark.parametrize(
     "pointer", ["/capabilities/drop_table/capability_version", "/nothing", "/bundle/version/x", "x", ""]
 )
-def test_case_with_a_pointer_to_nothing_fails_by_name(
-    cases: tuple[Case, ...], point: EmbeddedDecisionPoint, pointer: str
-) -> None:
+def test_case_with_a_pointer_to_nothing_fails_by_name(cases: tuple[Case, ...], point: OpaPoint, pointer: str) -> None:
     document = {**allowed_document(cases), "trace": {"trace_id": {"$facts": pointer}}}
     (result,) = run_cases([case(document)], point, agent_id=AGENT)
     assert (result.passed, result.got) == (False, ("case_facts_unknown",))
 
 
 def test_facts_are_filled_in_and_the_case_is_left_alone(
-    bundle: Compiled, cases: tuple[Case, ...], point: EmbeddedDecisionPoint
+    bundle: Compiled, cases: tuple[Case, ...], point: OpaPoint
 ) -> None:
     document = allowed_document(cases)
     before = _copy(document)
@@ -112,9 +107,7 @@ def test_facts_are_filled_in_and_the_case_is_left_alone(
     assert document == before
 
 
-def test_case_of_an_agent_nobody_governs_fails_for_its_facts(
-    cases: tuple[Case, ...], point: EmbeddedDecisionPoint
-) -> None:
+def test_case_of_an_agent_nobody_governs_fails_for_its_facts(cases: tuple[Case, ...], point: OpaPoint) -> None:
     (result,) = run_cases([case(allowed_document(cases))], point, agent_id="nobody")
     assert result.got == ("case_facts_unknown",)
 
@@ -122,7 +115,7 @@ def test_case_of_an_agent_nobody_governs_fails_for_its_facts(
 class Dying:
     """A decision point that answers about facts and is gone afterwards."""
 
-    def __init__(self, point: EmbeddedDecisionPoint, *, facts: bool) -> None:
+    def __init__(self, point: OpaPoint, *, facts: bool) -> None:
         self._point, self._facts = point, facts
 
     def facts(self, agent_id: str) -> Facts:
@@ -143,25 +136,19 @@ class Dying:
         return None
 
 
-def test_decision_point_that_dies_fails_each_case_with_its_code(
-    cases: tuple[Case, ...], point: EmbeddedDecisionPoint
-) -> None:
+def test_decision_point_that_dies_fails_each_case_with_its_code(cases: tuple[Case, ...], point: OpaPoint) -> None:
     results = list(run_cases(cases, Dying(point, facts=True), agent_id=AGENT))
     assert {(r.passed, r.got) for r in results} == {(False, ("pdp_timeout",))}
     assert len(results) == len(cases)
 
 
-def test_decision_point_that_gives_no_facts_passes_no_case(
-    cases: tuple[Case, ...], point: EmbeddedDecisionPoint
-) -> None:
+def test_decision_point_that_gives_no_facts_passes_no_case(cases: tuple[Case, ...], point: OpaPoint) -> None:
     with pytest.raises(PdpError) as caught:
         list(run_cases(cases, Dying(point, facts=False), agent_id=AGENT))
     assert caught.value.code == "pdp_connection_lost"
 
 
-def test_refusal_without_a_decision_never_counts_as_an_expected_deny(
-    cases: tuple[Case, ...], point: EmbeddedDecisionPoint
-) -> None:
+def test_refusal_without_a_decision_never_counts_as_an_expected_deny(cases: tuple[Case, ...], point: OpaPoint) -> None:
     denied = [c for c in cases if c.expect_verdict == "deny"]
     assert denied
     assert not any(r.passed for r in run_cases(denied, Dying(point, facts=True), agent_id=AGENT))
@@ -173,7 +160,7 @@ def test_document_that_is_not_closed_is_refused_before_it_is_asked_about() -> No
     assert caught.value.code == "case_unknown_field"
 
 
-def _facts(point: EmbeddedDecisionPoint) -> dict[str, Any]:
+def _facts(point: OpaPoint) -> dict[str, Any]:
     facts = point.facts(AGENT)
     return {"bundle": facts.bundle, "capabilities": facts.capabilities, "contracts": facts.contracts, "reviewers": {}}
 
@@ -202,7 +189,7 @@ def _copy(value: Any) -> Any:
     ],
 )
 def test_case_compares_of_an_obligation_its_type_and_the_fields_it_states(
-    point: EmbeddedDecisionPoint, cases: tuple[Case, ...], stated: Mapping[str, Any], passed: bool, got: str
+    point: OpaPoint, cases: tuple[Case, ...], stated: Mapping[str, Any], passed: bool, got: str
 ) -> None:
     (asked,) = [one for one in cases if one.id == "ticket_without_approval"]
     (result,) = run_cases([dataclasses.replace(asked, expect_obligations=(stated,))], point, agent_id=AGENT)

@@ -4,11 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
+from opa_point import OpaPoint
 
 from gate.compiler import assemble, compile_bundle, differences
 from gate.documents import load_cases
 from gate.errors import InputError
-from gate.pdp import EmbeddedDecisionPoint
 from gate.records import public_key_of, read_key_file
 from gate.release import run_cases
 from gate.release.scaffold import scaffold
@@ -22,7 +22,7 @@ def test_new_bundle_compiles_as_checked_in_and_passes_its_own_cases(tmp_path: Pa
     made = scaffold(tmp_path / folder, now_ms=now_ms)
     compiled = compile_bundle(tmp_path / folder)
     assembly = assemble([compiled])
-    point = EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
+    point = OpaPoint(assembly.modules, revision=assembly.revision)
     results = list(run_cases(load_cases(tmp_path / folder), point, agent_id=made.agent_id))
     assert [r for r in results if not r.passed] == []
     assert len(results) >= 4

@@ -5,19 +5,20 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from opa_point import OpaPoint
 
 from gate.compiler import Compiled, assemble
 from gate.lab.compaction import faults
 from gate.lab.compaction.faults import FAULTS, Fault, play
 from gate.lab.compaction.probe import probe
 from gate.lab.compaction.stage import Stage
-from gate.pdp import DecisionPoint, EmbeddedDecisionPoint
+from gate.pdp import DecisionPoint
 
 
 @contextmanager
 def opened(compiled: Compiled) -> Iterator[DecisionPoint]:
     assembly = assemble([compiled])
-    point = EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
+    point = OpaPoint(assembly.modules, revision=assembly.revision)
     yield point
     point.close()
 
