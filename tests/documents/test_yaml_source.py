@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gate.canonical import MAX_DEPTH, MAX_SAFE_INTEGER
-from gate.documents.yaml_source import load
+from gate.documents.yaml_source import Document, load
 from gate.documents.yaml_text import MAX_YAML_BYTES
-from gate.errors import BundleError
+from gate.errors import BundleError, Problem
 
 
 def problems(text: str | bytes) -> list[str]:
@@ -446,3 +446,49 @@ def test_plain_scalar_is_never_read_as_another_text_than_pyyaml_reads(text: str)
         return
     if isinstance(value.get("a"), str):
         assert yaml.safe_load(source) == value
+
+
+_WHOLE = """\
+# A comment: with a colon
+bundle: {id: "a \\"quoted\\" text", 'of': [b, c], "none": null}
+rules:
+- id: first-rule
+  when:
+    all:
+    - {field: x.y, operator: ">=", value: -1.5e3}
+  note: |
+    two lines
+      and more
+  folded: >-
+    one
+    line
+- plain text of
+  two lines
+empty: []
+"""
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.data())
+def test_damaged_document_means_the_same_whichever_scanner_reads_it(data: st.DataObject) -> None:
+    text = _WHOLE
+    for _ in range(data.draw(st.integers(0, 3))):
+        at = data.draw(st.integers(0, len(text)))
+        text = text[:at] + data.draw(_YAML_PIECES) + text[at + data.draw(st.integers(0, 2)) :]
+    with pytest.MonkeyPatch.context() as patch:
+        quick = _read(text)
+        patch.setattr(yaml, "__with_libyaml__", False)
+        assert quick == _read(text)
+
+
+def _read(text: str) -> Document | list[Problem]:
+    try:
+        return load(text, file="f")
+    except BundleError as exc:
+        return list(exc.problems)
+
+
+@pytest.mark.parametrize("text", ["a: [b?c, d]\n", "a: [b\t\tc]\n", "a: {b? c: d}\n", "a: >#b\n  c\n"])
+def test_text_that_only_libyaml_takes_is_refused(text: str) -> None:
+    assert list(yaml.load(text, Loader=yaml.CSafeLoader)) == ["a"]
+    assert isinstance(_read(text), list)
