@@ -72,7 +72,7 @@ def test_decision_point_that_goes_away_between_two_calls_refuses(
     make_world: Callable[..., World], start_sidecar: Callable[[str], Any]
 ) -> None:
     sidecar = start_sidecar("plain")
-    client = sidecar.client()
+    client = sidecar.client(timeout_ms=10_000)
     world = approved_world(make_world, client)
     assert world.search().verdict == "allow"
     world.bodies.clear()
@@ -86,7 +86,7 @@ def test_decision_point_that_goes_away_between_two_calls_refuses(
 
 @pytest.mark.opa
 def test_decision_point_that_serves_another_revision_refuses(make_world: Callable[..., World], sidecar: Any) -> None:
-    client = sidecar.client(expected_revisions=("policy-support-triage-2026-04-07@2026.04.07+0",))
+    client = sidecar.client(expected_revisions=("policy-support-triage-2026-04-07@2026.04.07+0",), timeout_ms=10_000)
     world = approved_world(make_world, client)
 
     assert refused(world.attempt(), world) == ("pdp_revision_unexpected",)
@@ -127,7 +127,7 @@ BODIES: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = {
 def test_reply_that_cannot_be_trusted_refuses(make_world: Callable[..., World], points_of: Points, name: str) -> None:
     change, code = BODIES[name]
     with looks_like_opa(points_of("plain"), served(points_of, change)) as (url, revision):
-        point = SidecarDecisionPoint(url=url, expected_revisions=[revision])
+        point = SidecarDecisionPoint(url=url, expected_revisions=[revision], timeout_ms=10_000)
         world = approved_world(make_world, point)
 
         assert refused(world.attempt(), world) == (code,)
@@ -136,7 +136,7 @@ def test_reply_that_cannot_be_trusted_refuses(make_world: Callable[..., World], 
 
 def test_reply_unchanged_by_the_stand_in_is_trusted(make_world: Callable[..., World], points_of: Points) -> None:
     with looks_like_opa(points_of("plain"), served(points_of, lambda result: result)) as (url, revision):
-        point = SidecarDecisionPoint(url=url, expected_revisions=[revision])
+        point = SidecarDecisionPoint(url=url, expected_revisions=[revision], timeout_ms=10_000)
         world = approved_world(make_world, point)
 
         assert (world.attempt().verdict, world.runs) == ("allow", 1)

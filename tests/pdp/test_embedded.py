@@ -42,13 +42,13 @@ def embedded(modules: dict[str, str]) -> EmbeddedDecisionPoint:
 def test_decision_is_the_one_real_opa_gives(
     embedded: EmbeddedDecisionPoint, sidecar: Sidecar, document: dict[str, Any]
 ) -> None:
-    assert embedded.decide(document) == sidecar.client().decide(document)
+    assert embedded.decide(document) == sidecar.client(timeout_ms=10_000).decide(document)
 
 
 @pytest.mark.opa
 @pytest.mark.parametrize("agent_id", ["governed", "stranger", ""])
 def test_facts_are_those_real_opa_gives(embedded: EmbeddedDecisionPoint, sidecar: Sidecar, agent_id: str) -> None:
-    assert embedded.facts(agent_id) == sidecar.client().facts(agent_id)
+    assert embedded.facts(agent_id) == sidecar.client(timeout_ms=10_000).facts(agent_id)
 
 
 def test_text_cannot_break_out_of_its_string(embedded: EmbeddedDecisionPoint, ask: Ask) -> None:

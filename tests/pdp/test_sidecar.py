@@ -26,7 +26,7 @@ Ask = Callable[..., dict[str, Any]]
 
 
 def test_decision_over_tcp_and_socket_is_the_served_one(sidecar: Sidecar, ask: Ask) -> None:
-    client = sidecar.client()
+    client = sidecar.client(timeout_ms=10_000)
     replies = [client.decide(ask(name)) for name in ("search_docs", "run_shell", 'say "hi"\né\\')]
     assert [(r.decision.verdict, r.decision.codes, r.revision) for r in replies] == [
         (Verdict.ALLOW, ("configured_allow",), "sample@1+aa"),
@@ -37,15 +37,15 @@ def test_decision_over_tcp_and_socket_is_the_served_one(sidecar: Sidecar, ask: A
 
 
 def test_undefined_decision_is_refused(sidecar: Sidecar, ask: Ask) -> None:
-    assert _code(sidecar.client(), ask("undefined")) == "pdp_result_undefined"
+    assert _code(sidecar.client(timeout_ms=10_000), ask("undefined")) == "pdp_result_undefined"
 
 
 def test_builtin_error_is_refused_not_undefined(sidecar: Sidecar, ask: Ask) -> None:
-    assert _code(sidecar.client(), ask("strict_failure")) == "pdp_server_error"
+    assert _code(sidecar.client(timeout_ms=10_000), ask("strict_failure")) == "pdp_server_error"
 
 
 def test_facts_of_governed_and_unknown_agent(sidecar: Sidecar) -> None:
-    client = sidecar.client()
+    client = sidecar.client(timeout_ms=10_000)
     bundle = {
         "bundle_id": "sample",
         "version": "1",
@@ -59,7 +59,7 @@ def test_facts_of_governed_and_unknown_agent(sidecar: Sidecar) -> None:
 
 
 def test_facts_are_kept_for_one_revision(sidecar: Sidecar) -> None:
-    client = sidecar.client()
+    client = sidecar.client(timeout_ms=10_000)
     assert client.facts("governed") is client.facts("governed")
 
 
@@ -71,7 +71,7 @@ def test_without_the_token_everything_is_refused(sidecar: Sidecar, ask: Ask, tok
 
 
 def test_other_revision_pinned_is_refused(sidecar: Sidecar, ask: Ask) -> None:
-    client = sidecar.client(expected_revisions=("sample@2+bb",))
+    client = sidecar.client(expected_revisions=("sample@2+bb",), timeout_ms=10_000)
     assert _code(client, ask("search_docs")) == "pdp_revision_unexpected"
     assert client.ready() is False
 
@@ -153,7 +153,7 @@ def test_eight_threads_share_a_client_and_get_their_own_answers(sidecar: Sidecar
 
 
 def test_closed_client_refuses(sidecar: Sidecar, ask: Ask) -> None:
-    client = sidecar.client()
+    client = sidecar.client(timeout_ms=10_000)
     client.decide(ask("search_docs"))
     client.close()
     assert _code(client, ask("search_docs")) == "pdp_closed"
@@ -165,7 +165,7 @@ def test_killed_opa_refuses_and_a_restarted_one_answers_the_same_client(
 ) -> None:
     where = {"tarball": tarball, "opa": opa_binary, "listen": tmp_path / "s" / "opa.sock"}
     first = Sidecar.start(**where, work_dir=tmp_path / "work")
-    client = first.client()
+    client = first.client(timeout_ms=10_000)
     assert client.decide(ask("search_docs")).decision.allowed
     os.kill(first.pid, signal.SIGKILL)
     assert first.wait(30)
@@ -183,8 +183,8 @@ def test_new_revision_is_refused_until_pinned_and_empties_the_facts(
     old, new = build("sample@1+aa"), build("sample@2+bb")
     where = {"opa": opa_binary, "listen": tmp_path / "s" / "opa.sock", "work_dir": tmp_path / "work"}
     first = Sidecar.start(tarball=old, **where)
-    strict = first.client()
-    rolling = first.client(expected_revisions=("sample@1+aa", "sample@2+bb"))
+    strict = first.client(timeout_ms=10_000)
+    rolling = first.client(expected_revisions=("sample@1+aa", "sample@2+bb"), timeout_ms=10_000)
     kept = rolling.facts("governed")
     first.stop()
     with Sidecar.start(tarball=new, **where, token=first.token):
