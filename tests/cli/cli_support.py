@@ -83,7 +83,7 @@ class World:
         return next(e for e in self.store.effects(TENANT) if e.idempotency_key == key)
 
 
-def embedded_gate(bundle: Path, store: Store, environment: str = ENVIRONMENT) -> Gate:
+def gate_on(bundle: Path, store: Store, environment: str = ENVIRONMENT) -> Gate:
     assembly = assemble([compile_bundle(bundle)])
     return Gate(OpaPoint(assembly.modules, revision=assembly.revision), store, environment=environment)
 

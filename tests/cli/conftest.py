@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_support import World, agent_run, embedded_gate
+from cli_support import World, agent_run, gate_on
 
 from gate import Store
 from gate.cli.sources import embedded_point
@@ -71,5 +71,5 @@ def inputs(made: Made, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pa
 def world(tmp_path: Path, bundle: Path, made: Made) -> Iterator[World]:
     store_file = tmp_path / "records.sqlite"
     with Store.open(f"sqlite:///{store_file}") as store:
-        gate = embedded_gate(bundle, store)
+        gate = gate_on(bundle, store)
         yield World(bundle, store_file, made.key_file, gate, store, agent_run(gate))

@@ -61,7 +61,7 @@ def shown(diff: DecisionDiff) -> set[tuple[str, str, str]]:
     return {(change.group, change.direction, change.about) for change in diff.changes}
 
 
-def embedded_verdict(folder: Path, document: Any) -> str:
+def verdict_of(folder: Path, document: Any) -> str:
     """What an engine that the comparison did not use says."""
     assembly = assemble([compile_bundle(folder)])
     point = OpaPoint(assembly.modules, revision=assembly.revision)
@@ -126,8 +126,8 @@ def test_diff_of_one_change_has_its_label_and_a_witness_that_differs_elsewhere_t
     change = next(c for c in diff.changes if (c.group, c.direction, c.about) == expected)
     assert [place.file for place in change.places if place.file.endswith(file)] != []
     witness = change.witness
-    assert embedded_verdict(old, witness.old_input) == witness.old.verdict
-    assert embedded_verdict(new, witness.new_input) == witness.new.verdict
+    assert verdict_of(old, witness.old_input) == witness.old.verdict
+    assert verdict_of(new, witness.new_input) == witness.new.verdict
 
 
 def test_diff_of_two_opposite_changes_is_mixed(old: Path, edited: Edited) -> None:

@@ -44,7 +44,7 @@ def allowed_document(cases: tuple[Case, ...]) -> dict[str, Any]:
     return found.document
 
 
-def test_cases_of_the_shipped_bundle_pass_on_the_embedded_engine(cases: tuple[Case, ...], point: OpaPoint) -> None:
+def test_cases_of_the_shipped_bundle_pass(cases: tuple[Case, ...], point: OpaPoint) -> None:
     # All of them are held against the real OPA, and both engines against each other, in the suite of parity.
     cases = cases[::5]
     results = list(run_cases(cases, point, agent_id=AGENT))
