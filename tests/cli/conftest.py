@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from cli_support import World, agent_run, gate_on
+from new_store import new_store
 
 from gate import Store
 from gate.cli.sources import embedded_point
@@ -70,6 +71,6 @@ def inputs(made: Made, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pa
 @pytest.fixture
 def world(tmp_path: Path, bundle: Path, made: Made) -> Iterator[World]:
     store_file = tmp_path / "records.sqlite"
-    with Store.open(f"sqlite:///{store_file}") as store:
+    with Store.open(new_store(store_file)) as store:
         gate = gate_on(bundle, store)
         yield World(bundle, store_file, made.key_file, gate, store, agent_run(gate))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from new_store import new_store
 from opa_point import OpaPoint
 
 from gate.compiler import assemble
@@ -54,7 +55,7 @@ class World:
 
     @classmethod
     def new(cls, point: DecisionPoint, reviewer: Reviewer, folder: Path, bundle: Path) -> World:
-        return cls(point, reviewer, folder, Store.open(f"sqlite:///{folder}/records.sqlite"), bundle)
+        return cls(point, reviewer, folder, Store.open(new_store(folder / "records.sqlite")), bundle)
 
     def gate(self, **changes: Any) -> Gate:
         from gate.enforcement.gate import system_clock_ms

@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from new_store import new_store
 from opa_point import OpaPoint
 
 from gate.compiler import assemble, compile_bundle, write
@@ -241,7 +242,7 @@ class Edge:
 @contextmanager
 def open_edge(point: Any, folder: Path, **options: Any) -> Iterator[Edge]:
     path = folder / "records.sqlite"
-    url = options.pop("url", f"sqlite:///{path}")
+    url = options.pop("url", None) or new_store(path)
     store = Store.open(url, busy_timeout_ms=30_000)
     trace, rights = Kept(), Rights({EDITOR_A, ZONE_A})
     # The key of the reviewer is good from 2026 on, whatever this machine's clock says.

@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Barrier, Thread
 from typing import Any
 
+from new_store import new_store
 from opa_point import OpaPoint
 
 from gate.compiler import Compiled, assemble, compile_bundle, write
@@ -326,7 +327,7 @@ def open_world(
 ) -> World:
     """A world whose store is in `folder`."""
     path = folder / "records.sqlite"
-    store = Store.open(f"sqlite:///{path}", busy_timeout_ms=30_000)
+    store = Store.open(new_store(path), busy_timeout_ms=30_000)
     if clock_ms is not None:
         options["clock_ms"] = clock_ms
     gate = Gate(point, store, environment=ENVIRONMENT, **options)

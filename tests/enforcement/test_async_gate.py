@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from desk_support import REASON, TENANT, Desk, desk_copy, desk_point, refund_of
+from new_store import new_store
 from opa_point import OpaPoint
 
 from gate import AsyncGate
@@ -30,7 +31,7 @@ def point(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> OpaPoint:
 
 @pytest.fixture
 def desk(point: OpaPoint, tmp_path: Path) -> Iterator[Desk]:
-    opened = Desk.open(point, f"sqlite:///{tmp_path / 'records.sqlite'}")
+    opened = Desk.open(point, new_store(tmp_path / "records.sqlite"))
     yield opened
     opened.store.close()
 
@@ -189,7 +190,7 @@ class Waiting:
 
 def test_task_that_is_cancelled_while_it_is_decided_starts_nothing(point: OpaPoint, tmp_path: Path) -> None:
     waiting: Any = Waiting(point)
-    desk = Desk.open(waiting, f"sqlite:///{tmp_path / 'records.sqlite'}")
+    desk = Desk.open(waiting, new_store(tmp_path / "records.sqlite"))
     gate, ran, run = AsyncGate(desk.gate), [], desk.run
 
     async def story() -> None:

@@ -16,6 +16,7 @@ import pytest
 import uvicorn
 from mcp import Client
 from mcp.server.mcpserver import Context, MCPServer
+from new_store import new_store
 from opa_point import OpaPoint
 from pydantic import BaseModel
 
@@ -63,7 +64,7 @@ def point() -> Iterator[OpaPoint]:
 
 @pytest.fixture
 def scene(point: OpaPoint, tmp_path: Path) -> Iterator[Scene]:
-    with Store.open(f"sqlite:///{tmp_path}/records.sqlite") as store:
+    with Store.open(new_store(tmp_path / "records.sqlite")) as store:
         made: list[Scene] = []
 
         def clock_ms() -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from desk_support import PRINCIPAL, TENANT, Desk, desk_copy, desk_point
 from edge_support import http_service
+from new_store import new_store
 from opa_point import OpaPoint
 
 from gate.evidence import Call, Identity
@@ -52,7 +53,7 @@ def billing() -> Billing:
 @pytest.fixture
 def desk(point: OpaPoint, billing: Billing, tmp_path: Path) -> Iterator[Desk]:
     with http_service(billing.answer) as url:
-        opened = Desk.open(point, f"sqlite:///{tmp_path / 'records.sqlite'}", billing=JsonService(url=url).ask)
+        opened = Desk.open(point, new_store(tmp_path / "records.sqlite"), billing=JsonService(url=url).ask)
         yield opened
         opened.store.close()
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from edge_support import KEY, copied, http_service, open_edge, point_of
+from new_store import new_store
 from opa_point import OpaPoint
 
 from gate.decision import ActionBlocked
@@ -83,7 +84,7 @@ def place(points: Callable[[str], OpaPoint], tmp_path: Path) -> Iterator[Callabl
 
         def make(bundle: str, agent: str, registry: Registry, source: Callable[[Any], Any]) -> Place:
             url = stack.enter_context(http_service(registry.answer))
-            store = Store.open(f"sqlite:///{tmp_path / 'records.sqlite'}")
+            store = Store.open(new_store(tmp_path / "records.sqlite"))
             stack.callback(store.close)
             gate = Gate(points(bundle), store, environment="test", evidence=[source(JsonService(url=url).ask)])
             run = gate.start_run(agent_id=agent, identity=USER, session_id="session-1", trace_id="trace-1")
@@ -351,7 +352,7 @@ def _sandboxed(points: Callable[[str], OpaPoint], folder: Path, manifest: str, r
     (folder / "manifest.json").write_text(manifest, "utf-8")
     (folder / "review.json").write_text(review, "utf-8")
     source = SandboxSource(manifest=folder / "manifest.json", review=folder / "review.json")
-    store = Store.open(f"sqlite:///{folder / 'records.sqlite'}")
+    store = Store.open(new_store(folder / "records.sqlite"))
     docs = McpRegistration(owner="knowledge_platform", discovery_source="approved_registry", auth_mode="oauth")
     registry = McpRegistry({"docs-mcp": docs})
     gate = Gate(points("support-triage"), store, environment="test", evidence=[source, registry])

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from desk_support import CALL_KEY, CALL_KEYS, REASON, TENANT, Desk, desk_copy, desk_point, refund_of
 from enforcement_support import error_code
+from new_store import new_store
 
 from gate.enforcement import EffectNotStarted
 from gate.enforcement.call_token import issue, read
@@ -57,7 +58,7 @@ def test_worker_that_wakes_after_its_effect_was_reconciled_neither_starts_nor_se
     repo: Path, tmp_path: Path, outcome: str
 ) -> None:
     bundle = desk_copy(repo, tmp_path, ("capabilities.yaml", "timeout_seconds: 10", "timeout_seconds: 1"))
-    url = f"sqlite:///{tmp_path / 'records.sqlite'}"
+    url = new_store(tmp_path / "records.sqlite")
     desk, (told, telling) = Desk.open(desk_point(bundle), url), SPAWN.Pipe(duplex=False)
     worker = SPAWN.Process(target=claim_and_sleep, args=(str(bundle), url, desk.run, telling))
     worker.start()
@@ -87,7 +88,7 @@ def test_worker_that_wakes_after_its_effect_was_reconciled_neither_starts_nor_se
 def test_no_age_turns_an_unknown_or_committed_effect_back_into_a_go(repo: Path, tmp_path: Path) -> None:
     now = [1_780_315_200_000]
     desk = Desk.open(
-        desk_point(desk_copy(repo, tmp_path)), f"sqlite:///{tmp_path / 'records.sqlite'}", clock_ms=lambda: now[0]
+        desk_point(desk_copy(repo, tmp_path)), new_store(tmp_path / "records.sqlite"), clock_ms=lambda: now[0]
     )
     assert desk.refund(10, "ch-done") == ("allow", "configured_allow")
     assert desk.refund(10, "ch-lost", fails=TimeoutError()) == ("TimeoutError",)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from desk_support import PRINCIPAL, TENANT, Desk, desk_copy, desk_point, refund_of
 from enforcement_support import at_once
+from new_store import new_store
 from opa_point import OpaPoint
 from standins import Altered, obliging
 
@@ -46,7 +47,7 @@ def open_desk(request: pytest.FixtureRequest, low_point: OpaPoint, tmp_path: Pat
     opened: list[Desk] = []
     options: dict[str, Any] = {}
     if request.param == "sqlite":
-        url = f"sqlite:///{tmp_path / 'records.sqlite'}"
+        url = new_store(tmp_path / "records.sqlite")
     else:
         url, options = request.getfixturevalue("server").url, {"isolation": request.param}
         with Store.open(url) as store, store._database.write() as tx:
@@ -66,7 +67,7 @@ def open_desk(request: pytest.FixtureRequest, low_point: OpaPoint, tmp_path: Pat
 
 @pytest.fixture
 def desk(low_point: OpaPoint, tmp_path: Path) -> Iterator[Desk]:
-    opened = Desk.open(low_point, f"sqlite:///{tmp_path / 'records.sqlite'}", clock_ms=lambda: TODAY)
+    opened = Desk.open(low_point, new_store(tmp_path / "records.sqlite"), clock_ms=lambda: TODAY)
     yield opened
     opened.store.close()
 
@@ -126,7 +127,7 @@ def test_same_call_again_at_the_limit_gets_its_first_receipt(desk: Desk) -> None
 
 def test_limit_of_a_day_starts_anew_at_midnight_utc(low_point: OpaPoint, tmp_path: Path) -> None:
     now = [TODAY - TODAY % DAY + DAY - 1]
-    desk = Desk.open(low_point, f"sqlite:///{tmp_path / 'records.sqlite'}", clock_ms=lambda: now[0])
+    desk = Desk.open(low_point, new_store(tmp_path / "records.sqlite"), clock_ms=lambda: now[0])
     assert desk.refund(100, "ch-1") == ("allow", "configured_allow")
     assert desk.refund(1, "ch-2") == ("deny", "configured_allow", "limit_exceeded")
     now[0] += 1
@@ -150,7 +151,7 @@ def test_two_spellings_of_a_subject_have_two_counters_and_no_value_in_a_name(des
 
 def test_run_that_spent_its_budget_has_no_further_effect(repo: Path, tmp_path: Path) -> None:
     point = desk_point(desk_copy(repo, tmp_path, ("policy.yaml", "max_effects: 5", "max_effects: 2")))
-    desk = Desk.open(point, f"sqlite:///{tmp_path / 'records.sqlite'}")
+    desk = Desk.open(point, new_store(tmp_path / "records.sqlite"))
     assert [desk.refund(1, f"ch-{n}")[0] for n in range(3)] == ["allow", "allow", "deny"]
     # Another run has a budget of its own.
     assert desk.refund(1, "ch-3", run=desk.start(session_id="session-2")) == ("allow", "configured_allow")
@@ -174,7 +175,7 @@ class Listening:
 
 def test_budget_that_remains_is_in_every_document_of_the_run(repo: Path, tmp_path: Path) -> None:
     point: Any = Listening(desk_point(desk_copy(repo, tmp_path)))
-    desk = Desk.open(point, f"sqlite:///{tmp_path / 'records.sqlite'}")
+    desk = Desk.open(point, new_store(tmp_path / "records.sqlite"))
     desk.refund(1, "ch-1")
     desk.gate.check(desk.run, "user_message", {"text": "hello"})
     desk.gate.check_call(desk.run, Call(capability="lookup_charge", arguments={"charge_id": "ch-1"}))
@@ -198,7 +199,7 @@ def test_amount_that_is_no_whole_number_of_cents_is_refused(desk: Desk) -> None:
 )
 def test_allow_that_does_not_say_what_to_count_is_refused(low_point: OpaPoint, tmp_path: Path, counters: Any) -> None:
     point = Altered(low_point, obliging("claim_effect", counters=counters))
-    desk = Desk.open(point, f"sqlite:///{tmp_path / 'records.sqlite'}")
+    desk = Desk.open(point, new_store(tmp_path / "records.sqlite"))
     assert desk.refund(1, "ch-1") == ("deny", "obligation_undischarged")
     assert desk.store.effects(TENANT) == []
     desk.store.close()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from desk_support import KEYS as DESK_KEYS
 from desk_support import TENANT, Desk, desk_copy, desk_point, key_of, refund_of
+from new_store import new_store
 from opa_point import OpaPoint
 from service_support import Service, approve, claimed, serving
 
@@ -38,7 +39,7 @@ def standing_point(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> OpaP
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Iterator[Callable[[OpaPoint], tuple[Desk, Service]]]:
-    url = f"sqlite:///{tmp_path / 'records.sqlite'}"
+    url = new_store(tmp_path / "records.sqlite")
     opened: list[Desk] = []
     with serving(url, tmp_path) as service:
 

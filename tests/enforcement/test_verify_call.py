@@ -22,6 +22,7 @@ from desk_support import (
     desk_point,
     refund_of,
 )
+from new_store import new_store
 from opa_point import OpaPoint
 from service_support import Service, approve, claimed, serving
 
@@ -45,7 +46,7 @@ def short_point(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> OpaPoin
 
 @pytest.fixture
 def url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'records.sqlite'}"
+    return new_store(tmp_path / "records.sqlite")
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from new_store import new_store
 
 from gate import opa
 from gate.decision import ActionBlocked
@@ -50,12 +51,12 @@ def databases() -> Iterator[Callable[[], str]]:
 @pytest.fixture(params=["sqlite", "postgresql"])
 def task_url(request: pytest.FixtureRequest, databases: Callable[[], str], tmp_path: Path) -> str:
     """The address of records of each kind; those in PostgreSQL are shared, so that runs must not mix."""
-    return databases() if request.param == "postgresql" else f"sqlite:///{tmp_path}/records.sqlite"
+    return databases() if request.param == "postgresql" else new_store(tmp_path / "records.sqlite")
 
 
 @pytest.fixture
 def task(task_point: DecisionPoint, tmp_path: Path) -> Iterator[stage.Stage]:
-    with stage.opened(task_point, f"sqlite:///{tmp_path}/records.sqlite") as opened:
+    with stage.opened(task_point, new_store(tmp_path / "records.sqlite")) as opened:
         yield opened
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import postgres_support
 import pytest
+from new_store import new_store
 from records_support import OTHER, TENANT, Place, run_record
 from sqlalchemy import URL, make_url
 
@@ -55,7 +56,13 @@ def sqlite(path: Path) -> Place:
     return Place(f"sqlite:///{path}")
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture
+def migrated_sqlite(path: Path) -> Place:
+    """A file with the schema, and without records."""
+    return Place(new_store(path))
+
+
+@pytest.fixture(params=["migrated_sqlite", "postgres"])
 def place(request: pytest.FixtureRequest) -> Place:
     """Each of the two databases, without records."""
     found = request.getfixturevalue(request.param)
@@ -72,9 +79,9 @@ def fresh_place(request: pytest.FixtureRequest) -> Place:
 
 
 @pytest.fixture
-def sqlite_store(sqlite: Place) -> Iterator[Store]:
+def sqlite_store(migrated_sqlite: Place) -> Iterator[Store]:
     """A store with `run-1` on a SQLite file, for what only a file can suffer."""
-    with Store.open(sqlite.url) as opened:
+    with Store.open(migrated_sqlite.url) as opened:
         opened.create_run(run_record())
         yield opened
 
