@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from gate import canonical
@@ -23,7 +23,7 @@ from gate.longtask.commit import MAIN, Boundaries
 from gate.longtask.completion import VerificationReceipt, verify
 from gate.longtask.events import CarryItem, EventRecord, LongTaskError, WorkingSet, refuse
 from gate.longtask.log import TaskLog
-from gate.longtask.packet import BuildConfig, Built, build_packet
+from gate.longtask.packet import BuildConfig, Built, build_packet, lacking
 from gate.longtask.resolvers import Resolver, resolve
 from gate.longtask.selection import (
     CURRENT_USER,
@@ -186,8 +186,6 @@ class Rehydrator:
             receipts=material.receipts,
             live_workspace_digest=live_workspace,
         )
-        chosen, _ = select(artifact, live)
-        required = sum(len(one.item.content.encode()) for one in chosen if one.item.required)
         section = {
             **base,
             "artifact": facts.artifact_facts(artifact, pair.artifact, digest_now=digest_now or "", known_ids=known),
@@ -196,7 +194,10 @@ class Rehydrator:
             "user_updates": facts.updated_keys(later),
             "locators": facts.locator_facts(artifact.evidence_locators, found, material.optional_locators),
             "live": [{**facts.item_facts(item, None), "origin": origin} for origin, item in live],
-            "packet": {"budget_bytes": material.config.budget_limit, "required_bytes": required},
+            "packet": {
+                "budget_bytes": material.config.budget_limit,
+                "required_bytes": _required_bytes(artifact, checkpoint, live, material.config),
+            },
         }
         stale = tuple(
             LifecycleEntry(
@@ -322,6 +323,26 @@ class _Read:
     live: tuple[tuple[str, CarryItem], ...] = ()
     found: Mapping[str, LocatorResult] = field(default_factory=dict)
     stale: tuple[LifecycleEntry, ...] = ()
+
+
+def _required_bytes(
+    artifact: CompactionArtifact,
+    checkpoint: RunCheckpoint | None,
+    live: Iterable[tuple[str, CarryItem]],
+    config: BuildConfig,
+) -> int | None:
+    """What the packet must have room for; None when something that must be in it would not be, whatever the room."""
+    if checkpoint is None:
+        return None
+    chosen, _ = select(artifact, live)
+    items = candidates(chosen, artifact=artifact, checkpoint=checkpoint, config=config)
+    needed = [item for item in items if item.required or item.binding]
+    # With all the room there could be: what is still not chosen is kept out by something else.
+    roomy = replace(config, budget_limit=_MAX_CURSOR)
+    known = {item.key for item in artifact.items}
+    if lacking(items, roomy, needed=(item.item_id for item in needed if item.item_id in known)):
+        return None
+    return sum(item.units for item in needed)
 
 
 def _or_none(read: Callable[[], Any]) -> Any:
