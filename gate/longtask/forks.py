@@ -14,7 +14,7 @@ from gate import canonical
 from gate.errors import InputError
 from gate.evidence import Run
 from gate.longtask.artifact import SCHEMA_VERSION, CompactionArtifact
-from gate.longtask.commit import Committed, Coordinator, Request
+from gate.longtask.commit import MAIN, Committed, Coordinator, Request
 from gate.longtask.events import CarryItem, EventRecord, EvidenceLocator, LongTaskError, refuse
 from gate.longtask.log import TaskLog
 from gate.longtask.resolvers import Resolver, reload
@@ -29,16 +29,28 @@ MAX_TRUST = TrustLevel.UNVERIFIED
 def fork(main: Run, child: Run, request: Request, *, coordinator: Coordinator, cursor: int) -> Committed:
     """Starts `child` from the main line's events up to `cursor`, and commits its first pair in its own namespace.
 
-    `coordinator` must name a namespace and a workspace that the main line does not use. Raises `LongTaskError`:
-    `fork_namespace_shared`, `fork_workspace_shared`; and as `Coordinator.compact` does.
+    `coordinator` must name a namespace and a workspace that the main line does not use, and `child` act for the same
+    principal in the same session: what is copied is theirs, and has to be reached when the session is forgotten.
+    Raises `LongTaskError`: `fork_principal_mismatch`, `fork_session_mismatch`, `fork_namespace_shared`,
+    `fork_workspace_shared`; and as `Coordinator.compact` does.
     """
-    tenant = main.identity.tenant_id or ""
-    log = TaskLog(store=coordinator.store)
-    events = log.read(tenant, main.run_id, first=1, last=cursor)
-    workspace = coordinator.workspace()
-    if coordinator.namespace == "main" or child.run_id == main.run_id:
+    tenant, store = main.identity.tenant_id or "", coordinator.store
+    theirs, ours = child.identity, main.identity
+    if (theirs.tenant_id, theirs.principal_id) != (ours.tenant_id, ours.principal_id):
+        raise refuse("fork_principal_mismatch", "a fork acts for the tenant and the principal of the main line")
+    if child.session_id != main.session_id:
+        raise refuse("fork_session_mismatch", "a fork stays in the session of the main line")
+    pair = store.committed_pair(tenant, main.run_id)
+    taken = {MAIN} | ({pair.checkpoint.namespace} if pair is not None else set())
+    if coordinator.namespace in taken or child.run_id == main.run_id:
         raise refuse("fork_namespace_shared", "a fork needs a run and a namespace of its own")
-    if workspace in {event.workspace_digest for event in events}:
+    log = TaskLog(store=store)
+    events = log.read(tenant, main.run_id, first=1, last=cursor)
+    # Where the main line is now counts too, though it went there after the fork's cursor.
+    newest = log.cursor(tenant, main.run_id)
+    used = {event.workspace_digest for event in (*events, *log.read(tenant, main.run_id, first=newest, last=newest))}
+    workspace = coordinator.workspace()
+    if workspace in used:
         raise refuse("fork_workspace_shared", "a fork needs a workspace of its own")
     copied = [replace(event, run_id=child.run_id) for event in events]
     observed = EventRecord(
@@ -48,7 +60,7 @@ def fork(main: Run, child: Run, request: Request, *, coordinator: Coordinator, c
         event_type=EventType.OBSERVATION,
         workspace_digest=workspace,
     )
-    log.append(child.identity.tenant_id or "", child.run_id, [*copied, observed])
+    log.append(tenant, child.run_id, [*copied, observed])
     return coordinator.compact(child, replace(request, reason="context_compaction"))
 
 
