@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gate.longtask.events import EventRecord, refuse
+from gate.longtask.events import EventRecord, refuse, secret_event
 from gate.longtask.stored import body_of, record_from
 from gate.records import NewTaskEvent, Store, TaskEvent
 
@@ -26,7 +26,7 @@ class TaskLog:
         `non_monotonic_event_sequence`, `session_forgotten`, `run_closed`.
         """
         new = tuple(events)
-        if any(item.secret for event in new for item in event.carry_items):
+        if any(map(secret_event, new)):
             raise refuse("secret_event_payload", "a secret is never written to the log; refer to it by an id")
         if any(event.run_id != run_id for event in new):
             raise refuse("event_run_mismatch", "an event names another run")

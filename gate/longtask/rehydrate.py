@@ -19,11 +19,12 @@ from gate.longtask import facts, stored
 from gate.longtask.artifact import CompactionArtifact, RunCheckpoint
 from gate.longtask.assembly import sources_of
 from gate.longtask.canonical_form import serialized_bytes
-from gate.longtask.commit import MAIN, Boundaries
+from gate.longtask.commit import MAIN
 from gate.longtask.completion import VerificationReceipt, verify
 from gate.longtask.events import CarryItem, EventRecord, LongTaskError, WorkingSet, refuse
 from gate.longtask.log import TaskLog
 from gate.longtask.packet import BuildConfig, Built, build_packet, lacking
+from gate.longtask.parties import Boundaries
 from gate.longtask.resolvers import Resolver, resolve
 from gate.longtask.selection import (
     CURRENT_USER,
@@ -33,6 +34,7 @@ from gate.longtask.selection import (
     candidates,
     select,
 )
+from gate.longtask.surfaces import workspace_now
 from gate.longtask.vocabulary import EventType
 from gate.records import CommittedPair, LedgerEntry, LocatorResult, Store, TaskPacket
 
@@ -156,7 +158,7 @@ class Rehydrator:
 
     def _read(self, tenant: str, host: Run, pair: CommittedPair | None, material: Material) -> _Read:
         """Everything about the pair as it is now; what cannot be read is null, and Rego says what that means."""
-        live_workspace = self.workspace()
+        live_workspace = workspace_now(self.workspace)
         if pair is None or pair.artifact is None:
             return _Read(section=self._bare(material, live_workspace))
         body = pair.artifact.body
@@ -234,6 +236,8 @@ class Rehydrator:
         }
 
     def _events(self, tenant: str, run_id: str, first: int, last: int) -> tuple[EventRecord, ...] | None:
+        if not 0 <= first <= last <= _MAX_CURSOR:
+            return ()
         try:
             return TaskLog(store=self.store).read(tenant, run_id, first=first, last=last)
         except (EvidenceError, LongTaskError):

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from gate.decision import Decision
 from gate.evidence import Run
-from gate.longtask.events import CarryItem, refuse
+from gate.longtask.events import CarryItem, LongTaskError, refuse
 
 _CHUNK = 1024 * 1024
 
@@ -98,6 +98,16 @@ class Workspace(Protocol):
 
     def __call__(self) -> str:
         """Raises `LongTaskError` `workspace_unreadable`; without a digest nothing is committed or resumed."""
+
+
+def workspace_now(workspace: Callable[[], str]) -> str:
+    """What the workspace says now. Raises `LongTaskError` `workspace_unreadable`, whatever it raised itself."""
+    try:
+        return workspace()
+    except LongTaskError:
+        raise
+    except Exception as exc:
+        raise refuse("workspace_unreadable", "the workspace could not be asked for its digest") from exc
 
 
 @dataclass(frozen=True, slots=True)
