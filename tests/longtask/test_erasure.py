@@ -3,6 +3,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import secrets
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -271,3 +273,31 @@ def test_commands_make_no_store_where_there_is_none(tmp_path: Path, command: tup
     path = tmp_path / "none.sqlite"
     found = CliRunner().invoke(cli, [*command, "--store", f"sqlite:///{path}", "--tenant", "t"])
     assert (found.exit_code, path.exists()) == (1, False)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("forget", "s"),
+        ("taint", "a", "--reason", "r"),
+        ("status", "--continuity"),
+        ("approvals", "list"),
+        ("store", "verify"),
+    ],
+)
+def test_commands_leave_the_schema_of_an_older_store_to_its_migration(tmp_path: Path, command: tuple[str, ...]) -> None:
+    path = tmp_path / "older.sqlite"
+    with closing(sqlite3.connect(path)) as older:
+        older.execute("CREATE TABLE schema_version (version BIGINT NOT NULL PRIMARY KEY, applied_at_ms BIGINT)")
+        older.execute("INSERT INTO schema_version VALUES (7, 0)")
+        older.commit()
+    found = CliRunner().invoke(cli, [*command, "--store", f"sqlite:///{path}", "--tenant", "t"])
+    assert (found.exit_code, "gate store migrate" in found.output + found.stderr) == (1, True)
+    with closing(sqlite3.connect(path)) as after:
+        assert after.execute("SELECT max(version) FROM schema_version").fetchone() == (7,)
+
+
+def test_old_events_are_counted_and_retired_as_text(task: Stage) -> None:
+    committed(task)
+    found = run_cli(task, "store", "retire-events", "--older-than-hours", "0")
+    assert (found.exit_code, found.output.splitlines()[0].split()) == (0, ["run", "can", "be", "retired"])
