@@ -107,11 +107,14 @@ class Report:
         return "\n".join(lines) + "\n"
 
     def write(self, folder: Path) -> tuple[Path, ...]:
-        """Writes `drills.json` and `drills.md`."""
-        folder.mkdir(parents=True, exist_ok=True)
+        """Writes `drills.json` and `drills.md`. Raises `InputError` (`report_unwritable`)."""
         texts = {"drills.json": json.dumps(self.as_dict(), indent=2) + "\n", "drills.md": self.as_markdown()}
-        for name, text in texts.items():
-            (folder / name).write_text(text, "utf-8")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for name, text in texts.items():
+                (folder / name).write_text(text, "utf-8")
+        except OSError as exc:
+            raise InputError("the report cannot be written", code="report_unwritable") from exc
         return tuple(folder / name for name in texts)
 
 

@@ -35,10 +35,11 @@ from gate.longtask.selection import (
     select,
 )
 from gate.longtask.surfaces import workspace_now
-from gate.longtask.vocabulary import EventType
+from gate.longtask.vocabulary import ContextKind, EventType
 from gate.records import CommittedPair, LedgerEntry, LocatorResult, Store, TaskPacket
 
 _MAX_CURSOR = 2**53 - 1
+_INSTRUCTION = ContextKind.INSTRUCTION
 
 
 class Resumed(Protocol):
@@ -110,7 +111,8 @@ class Rehydrator:
     def rehydrate(self, host: Run, envelope_id: str, material: Material) -> Rehydrated:
         """The sixth step: resumes the boundary and builds the packet from its pair; or says why not.
 
-        Raises `LongTaskError`: `working_set_too_large`, `working_set_event_unknown`, `duplicate_carry_item_key`.
+        Raises `LongTaskError`: `working_set_too_large`, `working_set_event_unknown`, `working_set_instruction_unsaid`,
+        `workspace_unreadable`.
         """
         started = time.monotonic_ns()
         tenant = host.identity.tenant_id or ""
@@ -178,7 +180,7 @@ class Rehydrator:
         carried = self._carried(tenant, pair, artifact)
         known = {event.event_id for event in events or ()} | carried
         later = self._events(tenant, host.run_id, last + 1, _MAX_CURSOR) or ()
-        live = self._live(material, later, known | {event.event_id for event in later})
+        live = self._live(material, (*(events or ()), *later), later, known)
         found = resolve(artifact.evidence_locators, self.resolvers, events=events or ())
         self.store.note_locators(tenant, artifact.artifact_id, found)
         issues = [item.key for item in artifact.open_issues]
@@ -258,14 +260,20 @@ class Rehydrator:
         return set() if found is None else sources_of(found)
 
     def _live(
-        self, material: Material, later: Sequence[EventRecord], known: Iterable[str]
+        self, material: Material, read: Sequence[EventRecord], later: Sequence[EventRecord], known: set[str]
     ) -> tuple[tuple[str, CarryItem], ...]:
         """Live items, oldest surface first: contract, working set with later events, then the user's own."""
-        working, names = material.working_set, frozenset(known)
+        working, names = material.working_set, known | {event.event_id for event in later}
         if serialized_bytes(working.carry_items) > working.max_serialized_bytes and working.carry_items:
             raise refuse("working_set_too_large", "the working set is over its own limit of bytes")
-        if not set(working.event_ids) <= names:
+        named = {source for item in working.carry_items for source in item.source_event_ids}
+        if not {*working.event_ids, *named} <= names:
             raise refuse("working_set_event_unknown", "the working set names an event that is not in the log")
+        said = {(item.authority, item.content) for event in read for item in event.carry_items}
+        if any(
+            item.kind is _INSTRUCTION and (item.authority, item.content) not in said for item in working.carry_items
+        ):
+            raise refuse("working_set_instruction_unsaid", "the working set instructs in words that no event has")
         by_user = [e for e in later if e.event_type is EventType.USER_UPDATE]
         others = [e for e in later if e.event_type is not EventType.USER_UPDATE]
         surfaces = (

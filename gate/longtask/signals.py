@@ -90,7 +90,7 @@ def collect(store: Store, tenant_id: str) -> Signals:
         migration_failures=sum(entry.kind == "migration" and entry.outcome != "ok" for entry in ledger),
         reloads=len(reloads),
         reloaded_bytes=sum(entry.bytes_after for entry in reloads),
-        repeated_evidence=_repeated(reloads),
+        repeated_evidence=_repeated(ledger),
         issues_closed_without_verification=sum(
             entry.outcome == "open_issue_closed_without_verification" for entry in done
         ),
@@ -109,7 +109,15 @@ def _resumed_after(failed: LedgerEntry, resumed: Iterable[LedgerEntry]) -> bool:
     )
 
 
-def _repeated(reloads: Iterable[LedgerEntry]) -> int:
-    # The audit names run and locator; one reload of each is what a resume needs.
-    seen = Counter((entry.run_id, entry.audit) for entry in reloads)
-    return sum(count - 1 for count in seen.values())
+def _repeated(ledger: Iterable[LedgerEntry]) -> int:
+    """Reloads beyond the first of a locator, counted anew after each resume; `ledger` is in order within a run."""
+    seen: Counter[tuple[str, str]] = Counter()
+    repeated = 0
+    for entry in ledger:
+        if entry.kind == "rehydration" and entry.outcome == "ok":
+            # One reload of each is what a resume needs.
+            seen = Counter({key: count for key, count in seen.items() if key[0] != entry.run_id})
+        elif entry.kind == "reload":
+            seen[entry.run_id, entry.audit] += 1
+            repeated += seen[entry.run_id, entry.audit] > 1
+    return repeated

@@ -16,12 +16,14 @@ from task_support import committed
 
 from gate.cli import cli
 from gate.errors import ConflictError, StoreError
+from gate.evidence import Run
 from gate.lab import drills
 from gate.lab.longtask import stage
 from gate.lab.longtask.stage import Stage
+from gate.longtask.commit import Committed
 from gate.longtask.log import TaskLog
 from gate.longtask.runbook import RUNBOOK
-from gate.longtask.signals import collect
+from gate.longtask.signals import _repeated, collect
 from gate.pdp import DecisionPoint
 from gate.records import LedgerEntry
 
@@ -108,6 +110,39 @@ def test_tainted_artifact_stops_its_runs_and_lists_what_it_touched(task: Stage) 
     again = task.rehydrator().rehydrate(back.run, second.envelope_id, stage.material())
     assert again.built is None
     assert "artifact_tainted" in again.decision.codes
+
+
+def _forked(task: Stage) -> tuple[Committed, Run, Run]:
+    first, run = committed(task)
+    back = task.rehydrator().rehydrate(run, first.envelope_id, stage.material())
+    assert back.run is not None
+    boundary = task.gate.prepare_boundary(back.run, "fork")
+    task.gate.seal_summary(boundary, "one more line")
+    child = task.gate.resume(boundary.envelope_id, "one more line", back.run).child
+    assert child is not None
+    return first, run, child
+
+
+def test_fork_of_a_run_that_read_a_tainted_artifact_is_stopped(task: Stage) -> None:
+    first, run, child = _forked(task)
+    _, other, bystander = _forked(task)
+    found = json.loads(run_cli(task, "taint", first.artifact.artifact_id, "--reason", "x", "--output", "json").output)
+    assert found["runs"] == sorted([run.run_id, child.run_id])
+    states = [
+        str(record.status) for one in (child, other, bystander) if (record := task.store.run(task.tenant, one.run_id))
+    ]
+    assert states == ["stopped", "running", "running"]
+
+
+def test_forgetting_a_session_reaches_its_fork_in_another_one(task: Stage) -> None:
+    _, run, child = _forked(task)
+    assert child.session_id != run.session_id
+    found = json.loads(run_cli(task, "forget", run.session_id, "--output", "json").output)
+    record = task.store.run(task.tenant, child.run_id)
+    assert record is not None
+    assert (str(record.status), found["counts"]["progress"]) == ("stopped", 2)
+    assert task.store.progress(task.tenant, child.run_id).objective == ""
+    assert run_cli(task, "store", "verify").exit_code == 0
 
 
 def test_unknown_artifact_is_not_tainted(task: Stage) -> None:
@@ -233,6 +268,18 @@ def test_repeated_evidence_after_a_resume_is_counted(task: Stage) -> None:
         )
     found = collect(task.store, task.tenant)
     assert (found.reloads, found.reloaded_bytes, found.repeated_evidence) == (3, 30, 2)
+
+
+def test_evidence_is_repeated_only_since_the_last_resume() -> None:
+    def ledger(*kinds: str) -> list[LedgerEntry]:
+        return [
+            LedgerEntry(tenant_id="t", run_id="r", kind=kind, outcome=outcome, operator="o", audit="loc-1")
+            for kind, _, outcome in (each.partition(":") for each in kinds)
+        ]
+
+    once = ledger("reload:match", "rehydration:ok", "reload:match")
+    assert _repeated(once) == 0
+    assert _repeated([*once, *ledger("rehydration:locator_stale", "reload:match")]) == 1
 
 
 def test_status_command_shows_the_signals_without_a_sidecar(task: Stage) -> None:

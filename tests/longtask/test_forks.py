@@ -153,6 +153,28 @@ def test_migrated_artifact_has_its_own_id_and_is_committed_as_the_same_generatio
     assert task.rehydrator().rehydrate(resumed.run, again.envelope_id, stage.material()).built is not None
 
 
+def _answering(answer: object) -> Any:
+    class Answering(Older):
+        def migrate(self, data: Mapping[str, Any]) -> Any:
+            if isinstance(answer, Exception):
+                raise answer
+            return super().migrate(data)[0], answer
+
+    return Answering()
+
+
+@pytest.mark.parametrize("lost", [None, "constraints", [{}], ValueError("of a field")])
+def test_migrator_that_fails_or_answers_in_another_form_stops_and_is_told(task: Stage, lost: object) -> None:
+    done, run = committed(task)
+    _as_older(task, done.artifact.artifact_id)
+    with pytest.raises(LongTaskError) as stopped:
+        migrate(
+            task.store, run, done.artifact.artifact_id, _answering(lost), required=["constraints"], operator="drill"
+        )
+    told = [entry.outcome for entry in task.store.task_ledger(task.tenant) if entry.kind == "migration"]
+    assert (stopped.value.code, told) == ("migrator_failed", ["migrator_failed"])
+
+
 @pytest.mark.parametrize(
     ("migrator", "code"),
     [
