@@ -36,7 +36,7 @@ SURFACES: tuple[StateSurface, ...] = (
     StateSurface(
         "event log",
         "what happened, in order, and everything else can be made of it again",
-        "`TaskLog.append`, in the transaction that links the event in the run's hash chain",
+        "`TaskLog.append`, which takes no secret and no instruction of a tool, with a link in the run's hash chain",
         "every read of a range, row by row against the chain; signed heads show a tail that was cut off",
         "nothing is made of a broken range: storage integrity keeps both sides, and the run starts again from a backup",
     ),
@@ -44,7 +44,7 @@ SURFACES: tuple[StateSurface, ...] = (
         "working set",
         "the few items that the next steps need word for word",
         "the host, for one rehydration, under a limit of bytes",
-        "`policies/gate/longtask/live`: sources in the log, no higher authority, no constraint or issue talked away",
+        "`Rehydrator`: sources in the log, no new instruction; `policies/gate/longtask/live`: nothing is talked away",
         "it is left out; what it said stands in the event log",
     ),
     StateSurface(

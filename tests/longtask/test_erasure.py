@@ -15,7 +15,7 @@ from output_schemas import schema_of
 from task_support import committed
 
 from gate.cli import cli
-from gate.errors import ConflictError, StoreError
+from gate.errors import ConflictError, InputError, StoreError
 from gate.evidence import Run
 from gate.lab import drills
 from gate.lab.longtask import stage
@@ -270,6 +270,15 @@ def test_repeated_evidence_after_a_resume_is_counted(task: Stage) -> None:
     assert (found.reloads, found.reloaded_bytes, found.repeated_evidence) == (3, 30, 2)
 
 
+def test_forgotten_run_is_no_failure_among_the_signals(task: Stage) -> None:
+    committed(task)
+    _, run = committed(task)
+    task.store.freeze_session(task.tenant, run.session_id, requested_by="p", reason="")
+    task.store.erase_session(task.tenant, run.session_id)
+    found = collect(task.store, task.tenant)
+    assert (found.runs, found.recoverable_share, found.replay_share) == (1, 1.0, 1.0)
+
+
 def test_evidence_is_repeated_only_since_the_last_resume() -> None:
     def ledger(*kinds: str) -> list[LedgerEntry]:
         return [
@@ -348,3 +357,10 @@ def test_old_events_are_counted_and_retired_as_text(task: Stage) -> None:
     committed(task)
     found = run_cli(task, "store", "retire-events", "--older-than-hours", "0")
     assert (found.exit_code, found.output.splitlines()[0].split()) == (0, ["run", "can", "be", "retired"])
+
+
+def test_drill_report_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "taken").touch()
+    with pytest.raises(InputError) as refused:
+        drills.Report(drills=(), signals={}, own_runs=()).write(tmp_path / "taken")
+    assert refused.value.code == "report_unwritable"
