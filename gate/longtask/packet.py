@@ -242,7 +242,8 @@ class _Build:
     def within_budget(self) -> tuple[Candidate, ...]:
         """What fits, required first, then by standing; in that order."""
         order = sorted(
-            self.live, key=lambda item: (not (item.required or item.binding), *(-rank for rank in item.standing), item.item_id)
+            self.live,
+            key=lambda item: (not (item.required or item.binding), *(-rank for rank in item.standing), item.item_id),
         )
         used, chosen = 0, []
         for item in order:
