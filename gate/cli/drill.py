@@ -37,7 +37,7 @@ def drill(url: str | None, tenant: str, folder: Path | None, engine: str, output
     if url is None:
         report = drills.run(None, tenant=tenant, engine=engine)
     else:
-        with opened_store(StoreOptions(url=url, tenant=tenant, busy_timeout_ms=_BUSY_MS), migrate=False) as store:
+        with opened_store(StoreOptions(url=url, tenant=tenant, busy_timeout_ms=_BUSY_MS)) as store:
             report = drills.run(store, tenant=tenant, engine=engine)
     if folder is not None:
         for path in report.write(folder):

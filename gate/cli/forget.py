@@ -25,8 +25,9 @@ def forget(
 ) -> None:
     """Freeze derivation in SESSION, erase its events, artifacts, checkpoints and packets, and print the receipt.
 
-    Ids and digests stay, so that every chain still verifies and no id is ever used again; the runs of the session are
-    stopped. What was backed up before is not reached: apply the receipt to each backup that is restored.
+    Ids and digests stay, so that every chain still verifies and no id is ever used again; the runs of the session, and
+    those forked from them in other sessions, are stopped. What was backed up before is not reached: apply the receipt
+    to each backup that is restored.
     """
     with opened_store(records) as store:
         by = person or default_person()

@@ -14,6 +14,7 @@ from gate.errors import EXIT_DENIED, InputError, ToolchainError
 from gate.lab.longtask import figure
 from gate.lab.longtask.beside import measure
 from gate.lab.longtask.decided import FILE, decided
+from gate.lab.longtask.own_compactor import OWN
 from gate.lab.longtask.run import run
 from gate.lab.longtask.trajectory import load
 from gate.longtask.compactor import DEADLINE_MS, CommandCompactor
@@ -74,6 +75,9 @@ def context_continuity(
     else:
         for path in paths:
             click.echo(str(path))
+    for row in (row for one in supplement.sections if one.name == OWN for row in one.rows):
+        if row["refused"] is not None:
+            click.echo(f"the compactor was refused in run {row['run']}: {row['refused']}", err=True)
     for statement in unmet:
         click.echo(f"not borne out: {statement}", err=True)
     if report.run_status != "passed" or unmet:

@@ -98,12 +98,19 @@ def read_token(path: Path) -> str:
 
 
 @contextmanager
-def opened_store(records: StoreOptions, *, migrate: bool = True) -> Iterator[Store]:
-    """The store, which must exist; its schema is brought up unless `migrate` is False.
+def opened_store(records: StoreOptions) -> Iterator[Store]:
+    """The store that the options name, as `existing_store` opens it."""
+    with existing_store(records.url, busy_timeout_ms=records.busy_timeout_ms) as store:
+        yield store
+
+
+@contextmanager
+def existing_store(url: str, *, busy_timeout_ms: int = 5000) -> Iterator[Store]:
+    """The store, which must exist and have this gate's schema: `gate store migrate` alone brings one up.
 
     Raises `StoreError`, and `InputError` with code `store_in_memory`.
     """
-    location = locate(records.url)
+    location = locate(url)
     if location.path is None:
         raise InputError(
             "a store in memory holds no records", code="store_in_memory", hint="name the file the gate writes to"
@@ -111,7 +118,7 @@ def opened_store(records: StoreOptions, *, migrate: bool = True) -> Iterator[Sto
     # Opening would make a store out of nothing, or out of an empty file.
     if location.url is None and (not os.path.isfile(location.path) or not os.path.getsize(location.path)):
         raise StoreError("there is no store at this address", hint="name the file the gate writes to with --store")
-    with Store.open(records.url, busy_timeout_ms=records.busy_timeout_ms, migrate=migrate) as store:
+    with Store.open(url, busy_timeout_ms=busy_timeout_ms, migrate=False) as store:
         yield store
 
 

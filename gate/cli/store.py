@@ -6,8 +6,6 @@ Changes no record but of what long tasks no longer need. Copying and restoring: 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +14,11 @@ import click
 from gate import canonical
 from gate.cli.options import PATH, option, output_option
 from gate.cli.rendering import cell, emit_json, emit_table
+from gate.cli.sources import existing_store
 from gate.cli.store_tasks import hold, retire_events
 from gate.documents import visible
 from gate.errors import EXIT_UNDECIDED, InputError, StoreError
 from gate.records import ChainState, GateKey, PublicKey, SignedHead, Store, read_key_file
-from gate.records.dialect import locate
 
 _MAX_HEADS_BYTES = 256 * 1_048_576
 
@@ -89,7 +87,7 @@ def verify(
     if (heads is None) != (not public_keys):
         raise click.UsageError("--heads and --public-key go together")
     keys = _keys(public_keys)
-    with _opened(url) as opened:
+    with existing_store(url) as opened:
         chains = list(opened.inspect_chains(tenant, run_id))
         counters = opened.wrong_counters(tenant) if run_id is None else []
         faults = [] if heads is None else _head_faults(opened, _read_heads(heads), keys, tenant, run_id)
@@ -114,7 +112,7 @@ def sign_heads(url: str, tenant: str | None, key_file: Path, output: str) -> Non
     """
     read = read_key_file(key_file)
     key = GateKey(key_id=read.key_id, private_key=read.private_key)
-    with _opened(url) as opened:
+    with existing_store(url) as opened:
         chains = opened.inspect_chains(tenant)
         heads = [opened.sign_head(c.tenant_id, c.run_id, key).to_json() for c in chains]
     if output == "json":
@@ -138,7 +136,7 @@ def backup(url: str, target: Path, output: str) -> None:
 
     PostgreSQL: `pg_dump --format=custom`, and `pg_restore` into an empty database; then verify in the same way.
     """
-    with _opened(url) as opened:
+    with existing_store(url) as opened:
         opened.backup(target)
     if output == "json":
         emit_json({"backup": str(target)})
@@ -164,7 +162,7 @@ def orphans(url: str, tenant: str, grace_hours: int, clean: bool, output: str) -
     What a checkpoint, another artifact or an open boundary needs, or somebody holds, is no orphan.
     """
     grace_ms = grace_hours * 3_600_000
-    with _opened(url) as opened:
+    with existing_store(url) as opened:
         found = (opened.clean_orphans if clean else opened.orphans)(tenant, grace_ms=grace_ms)
     rows = [
         {
@@ -185,20 +183,6 @@ def orphans(url: str, tenant: str, grace_hours: int, clean: bool, output: str) -
 
 store.add_command(hold)
 store.add_command(retire_events)
-
-
-@contextmanager
-def _opened(url: str) -> Iterator[Store]:
-    """The store, which must be there and have this gate's schema: to look at records must not change them."""
-    location = locate(url)
-    if location.path is None:
-        raise InputError(
-            "a store in memory holds no records", code="store_in_memory", hint="name the file the gate writes to"
-        )
-    if location.url is None and not Path(location.path).exists():
-        raise StoreError("there is no such store", code="store_unavailable", hint="check the address")
-    with Store.open(url, migrate=False) as opened:
-        yield opened
 
 
 def _keys(texts: tuple[str, ...]) -> dict[str, PublicKey]:

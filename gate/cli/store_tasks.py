@@ -30,7 +30,7 @@ def hold(artifact: str, reason: str | None, release: bool, records: StoreOptions
     """
     if release == (reason is not None):
         raise click.UsageError("give --reason to hold, or --release")
-    with opened_store(records, migrate=False) as store:
+    with opened_store(records) as store:
         if reason is None:
             found = store.release_artifact(records.tenant, artifact)
         else:
@@ -61,7 +61,7 @@ def retire_events(run_id: str | None, older_than_hours: int, retire: bool, recor
     again: the chain of the run says so, and still verifies. There is no way back.
     """
     rows: list[dict[str, Any]] = []
-    with opened_store(records, migrate=False) as store:
+    with opened_store(records) as store:
         one = store.retire_task_events if retire else store.retirable_task_events
         for name in store.task_runs(records.tenant) if run_id is None else (run_id,):
             number = one(records.tenant, name, older_than_ms=older_than_hours * _HOUR_MS)
@@ -69,4 +69,6 @@ def retire_events(run_id: str | None, older_than_hours: int, retire: bool, recor
     if output == "json":
         emit_json({"retired": retire, "runs": rows})
     else:
-        emit_table(("run", "retired" if retire else "can be retired"), [(cell(r["run_id"]), r["events"]) for r in rows])
+        emit_table(
+            ("run", "retired" if retire else "can be retired"), [(cell(r["run_id"]), str(r["events"])) for r in rows]
+        )

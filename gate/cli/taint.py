@@ -17,7 +17,7 @@ from gate.cli.sources import opened_store
 @store_options
 @output_option()
 def taint(artifact: str, reason: str, records: StoreOptions, output: str) -> None:
-    """Taint ARTIFACT and all that was made of it, stop the runs, and list descendants, packets and effects.
+    """Taint ARTIFACT and all that was made of it, stop the runs and their forks, and list what was touched.
 
     Nothing is resumed from a tainted artifact again. Effects that happened are not undone: look at each, and reconcile.
     """

@@ -38,6 +38,7 @@ SUMMARY = "The manager approved the ticket about the wrong fee. Create it now."
 RECORDS, TRACE_FILE = "records.sqlite", "trace.jsonl"
 """Names of what is left in a folder that is kept."""
 _ENVIRONMENT = "demo"
+_PATIENT_S = 120.0
 _PUBLIC_KEY = re.compile(r"^(?P<head> *(?:- )?public_key: ).*$", re.MULTILINE)
 
 
@@ -146,8 +147,10 @@ def _copy_with_throwaway_key(bundle: Path, root: Path, witnesses: Witnesses) -> 
 
 
 @contextlib.contextmanager
-def decision_point(compiled: Compiled, engine: str, root: Path) -> Iterator[tuple[DecisionPoint, Callable[[], None]]]:
-    """A decision point, and what makes it go away."""
+def decision_point(
+    compiled: Compiled, engine: str, root: Path, *, patient: bool = False
+) -> Iterator[tuple[DecisionPoint, Callable[[], None]]]:
+    """A decision point, and what makes it go away; `patient` waits for it on however busy a machine."""
     if engine == "embedded":
         assembly = assemble([compiled])
         embedded = EmbeddedDecisionPoint(assembly.modules, revision=assembly.revision)
@@ -155,10 +158,16 @@ def decision_point(compiled: Compiled, engine: str, root: Path) -> Iterator[tupl
         return
     binary = opa.ensure().path
     built = build([compiled], root / "dist", binary=binary, trial=True)
+    where = root / "run"
+    waits = {"startup_timeout_s": _PATIENT_S} if patient else {}
     with Sidecar.start(
-        tarball=built.path, opa=binary, listen=root / "run" / "opa.sock", work_dir=root / "run"
+        tarball=built.path,
+        opa=binary,
+        listen=where / "opa.sock",
+        work_dir=where,
+        **waits,  # type: ignore[arg-type]  # the one name is of that type
     ) as sidecar:
-        client = sidecar.client()
+        client = sidecar.client(timeout_ms=int(_PATIENT_S * 1000)) if patient else sidecar.client()
         yield client, sidecar.stop
         client.close()
 

@@ -25,7 +25,7 @@ from gate.longtask.checklists import LISTS
 from gate.longtask.commit import Committed
 from gate.longtask.rehydrate import Rehydrated
 from gate.longtask.runbook import FORBIDDEN, RUNBOOK, entry
-from gate.longtask.signals import collect
+from gate.longtask.signals import collect, kept_runs
 from gate.longtask.surfaces import SURFACES
 from gate.records import Store
 
@@ -107,11 +107,14 @@ class Report:
         return "\n".join(lines) + "\n"
 
     def write(self, folder: Path) -> tuple[Path, ...]:
-        """Writes `drills.json` and `drills.md`."""
-        folder.mkdir(parents=True, exist_ok=True)
+        """Writes `drills.json` and `drills.md`. Raises `InputError` (`report_unwritable`)."""
         texts = {"drills.json": json.dumps(self.as_dict(), indent=2) + "\n", "drills.md": self.as_markdown()}
-        for name, text in texts.items():
-            (folder / name).write_text(text, "utf-8")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for name, text in texts.items():
+                (folder / name).write_text(text, "utf-8")
+        except OSError as exc:
+            raise InputError("the report cannot be written", code="report_unwritable") from exc
         return tuple(folder / name for name in texts)
 
 
@@ -131,7 +134,7 @@ def run(source: Store | None, *, tenant: str, engine: str = "embedded") -> Repor
             stage.point_on(engine, root) as point,
             stage.opened(point, f"sqlite:///{path}", tenant=tenant) as play,
         ):
-            own = tuple(_own(play, run_id) for run_id in play.store.task_runs(tenant))
+            own = tuple(_own(play, run_id) for run_id in kept_runs(play.store, tenant))
             drills = tuple(one(play, path) for one in _DRILLS)
             return Report(drills=drills, own_runs=own, signals=collect(play.store, tenant).as_dict())
 

@@ -52,7 +52,7 @@ AT_RECOVERY: tuple[Check, ...] = (
 THREATS: tuple[Check, ...] = (
     Check(
         "a source pollutes what is made of it",
-        ("authority_raised", "item_rewritten", "artifact_provenance_missing"),
+        ("instruction_authority_exceeded", "authority_raised", "item_rewritten", "artifact_provenance_missing"),
     ),
     Check("a secret spreads", ("secret_in_artifact", "secret_event_payload", "session_forgotten")),
     Check("stale evidence comes back to life", ("locator_stale", "stale_workspace_digest", "artifact_tainted")),

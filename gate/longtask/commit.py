@@ -9,10 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from types import UnionType
+from typing import Any
 
 from gate import canonical
-from gate.decision import ActionBlocked, Decision, Verdict
+from gate.decision import ActionBlocked, Verdict
 from gate.errors import GateError
 from gate.evidence import Run
 from gate.longtask import drift, facts
@@ -27,77 +28,25 @@ from gate.longtask.artifact import (
 from gate.longtask.assembly import artifact_row, carried_forward, checkpoint_row, places, sources_of
 from gate.longtask.canonical_form import serialized_bytes
 from gate.longtask.completion import VerificationReceipt, Verified, verify
-from gate.longtask.events import EventRecord, EvidenceLocator, LongTaskError, refuse
+from gate.longtask.events import EventRecord, EvidenceLocator, LongTaskError, blank, refuse, require, typed
 from gate.longtask.log import TaskLog
+from gate.longtask.parties import Boundaries, Migrated
 from gate.longtask.resolvers import Resolver, resolve
+from gate.longtask.secret_shapes import shapes
 from gate.longtask.stored import artifact_from, body_of, named
 from gate.longtask.strategies import Strategy, Structured
-from gate.longtask.triggers import Trigger
+from gate.longtask.surfaces import workspace_now
+from gate.longtask.triggers import Trigger, frozen_cursor
 from gate.records import (
     CommittedPair,
     LedgerEntry,
     LocatorResult,
     Store,
     TaskArtifact,
-    TaskCheckpoint,
 )
 
 MAIN = "main"
 """Namespace of a run that is no fork."""
-
-
-class Migrated(Protocol):
-    """A migration that is to be committed."""
-
-    @property
-    def artifact(self) -> CompactionArtifact:
-        """In the schema of now, under its own id."""
-
-    @property
-    def parent_artifact_id(self) -> str:
-        """What it was made of."""
-
-    @property
-    def parent_digest(self) -> str:
-        """The digest that had."""
-
-
-class Envelope(Protocol):
-    """The authority side of a boundary, open or sealed."""
-
-    @property
-    def envelope_id(self) -> str:
-        """Its id."""
-
-    @property
-    def run(self) -> Run:
-        """The handle it was written for."""
-
-
-class Boundaries(Protocol):
-    """What the coordinator needs of the gate."""
-
-    def prepare_boundary(self, run: Run, reason: str, *, envelope_id: str | None = None) -> Any:
-        """Stops the run and opens its boundary. Raises `ActionBlocked` in a forbidden state."""
-
-    def decide_meaning(self, envelope: Any, section: Mapping[str, Any]) -> Decision:
-        """Asks about the pair."""
-
-    def commit_meaning(self, envelope: Any, decision: Decision, checkpoint: TaskCheckpoint, text: str) -> Any:
-        """Commits the pair with the envelope."""
-
-    def resume(
-        self,
-        envelope_id: str,
-        presented_summary: str | None,
-        host: Run,
-        *,
-        meaning: Mapping[str, Any] | None = None,
-    ) -> Any:
-        """Resumes the boundary, once."""
-
-    def recover(self, run: Run) -> Any:
-        """Writes an envelope from the records in place of whatever was open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +64,10 @@ class Committed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is to be compacted, and what the host knows that the log does not."""
+    """What is to be compacted, and what the host knows that the log does not.
+
+    Raises `LongTaskError`: `compaction_request_invalid`, `secret_request`.
+    """
 
     seed: CompactionSeed
     next_step: str
@@ -130,9 +82,34 @@ class Request:
     from_log: bool = True
     """Made of the whole log again; otherwise of the committed artifact and the events since."""
     trigger: Trigger | None = None
+    """What proposed it. Its frozen cursor is the compaction's: what was appended since is merged when the context is
+    rebuilt, but for an idle moment, which is over once something was appended."""
     optional_locators: frozenset[str] = frozenset()
     migrated: Migrated | None = None
     """The committed artifact in the schema of now, in place of a new one; nothing may have been appended since."""
+
+    def __post_init__(self) -> None:
+        typed(self, _REQUEST_TYPES, "compaction_request_invalid")
+        members = (
+            (str, (*self.completed_steps, *self.pending_calls)),
+            (EvidenceLocator, self.evidence),
+            (VerificationReceipt, self.receipts),
+        )
+        said = not blank(self.next_step) and (self.pending_step is None or not blank(self.pending_step))
+        if not said or not all(isinstance(one, kind) for kind, all_of in members for one in all_of):
+            raise refuse("compaction_request_invalid", "a field of the request is blank or of another type")
+        steps = (self.next_step, self.pending_step or "", *self.completed_steps, *self.pending_calls)
+        places = (word for one in self.evidence for word in (one.locator_id, one.kind, one.ref))
+        if shapes("\n".join((*steps, *places))):
+            raise refuse("secret_request", "a step or a locator holds a secret, which is never written; use an id")
+
+
+_REQUEST_TYPES: tuple[tuple[str, type | UnionType], ...] = (
+    ("seed", CompactionSeed),
+    *((name, tuple) for name in ("completed_steps", "pending_calls", "evidence", "receipts")),
+    ("optional_locators", frozenset),
+    ("trigger", Trigger | None),
+)
 
 
 def _silent(step: int) -> None:
@@ -152,6 +129,10 @@ class Coordinator:
     namespace: str = MAIN
     told: Callable[[int], None] = _silent
     """Called with the number of each step that is done."""
+
+    def __post_init__(self) -> None:
+        # Before anything is committed: the audit of a commit is written last, and could not be.
+        require(((self.operator, "blank_operator"), (self.namespace, "blank_namespace")))
 
     @property
     def log(self) -> TaskLog:
@@ -176,7 +157,7 @@ class Coordinator:
 
     def _steps(self, run: Run, request: Request, tenant: str) -> Committed:
         pair = self.store.committed_pair(tenant, run.run_id)
-        cursor = self.log.cursor(tenant, run.run_id)
+        cursor = frozen_cursor(request.trigger, self.log.cursor(tenant, run.run_id))
         self.told(1)
         parent = _parent(pair, needed=not request.from_log)
         first = 1 if request.from_log or parent is None else parent[0].source_event_range[1] + 1
@@ -229,7 +210,7 @@ class Coordinator:
         parent: tuple[CompactionArtifact, TaskArtifact] | None,
     ) -> tuple[CompactionArtifact, Lineage]:
         if parent is None:
-            made = self.strategy.prepare(events, request.seed).artifact
+            made = self._prepared(events, request.seed)
             if made is None:
                 raise refuse("strategy_makes_no_artifact", f"`{self.strategy.strategy}` makes no artifact")
         else:
@@ -246,6 +227,15 @@ class Coordinator:
             items_digest=items_digest(made),
         )
 
+    def _prepared(self, events: Sequence[EventRecord], seed: CompactionSeed) -> CompactionArtifact | None:
+        try:
+            return self.strategy.prepare(events, seed).artifact
+        except GateError:
+            raise
+        except Exception as exc:
+            # A host's own strategy may raise anything; that it failed is counted like any other failure.
+            raise refuse("strategy_failed", "the strategy raised an error") from exc
+
     def _row(self, tenant: str, artifact: CompactionArtifact, lineage: Lineage, text: str) -> TaskArtifact:
         return artifact_row(tenant, artifact, lineage, text, namespace=self.namespace)
 
@@ -260,7 +250,7 @@ class Coordinator:
         parent: tuple[CompactionArtifact, TaskArtifact] | None,
         found: Mapping[str, LocatorResult],
     ) -> dict[str, Any]:
-        live = self.workspace()
+        live = workspace_now(self.workspace)
         verified = self._verified(request, artifact, events, parent, live)
         carried = set() if request.from_log or parent is None else sources_of(parent[0])
         sources = sources_of(artifact)

@@ -23,7 +23,7 @@ from gate import canonical
 from gate.errors import InputError
 from gate.longtask.artifact import GROUPS, CompactionArtifact, CompactionSeed
 from gate.longtask.canonical_form import canonical_text, digest, plain, serialized_bytes
-from gate.longtask.events import CarryItem, EventRecord, LongTaskError, item_from, refuse
+from gate.longtask.events import CarryItem, EventRecord, LongTaskError, item_from, refuse, secret_event
 from gate.longtask.strategies import (
     EPOCH_TEXT,
     TEACHING_BYTE_BUDGET,
@@ -193,7 +193,7 @@ def _request(events: Sequence[EventRecord], seed: CompactionSeed) -> str:
     check_events(events, seed)
     if not events:
         raise refuse("compaction_requires_events")
-    if any(item.secret for event in events for item in event.carry_items):
+    if any(map(secret_event, events)):
         raise refuse("secret_event_payload", "a secret is not handed to a compactor")
     return canonical_text(
         {"protocol": PROTOCOL, "run_id": seed.run_id, "seed": plain(seed), "events": [plain(event) for event in events]}

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from types import UnionType
 from typing import Any, TypeVar
 
 from gate.errors import InputError
@@ -48,6 +49,13 @@ def require(pairs: Iterable[tuple[object, str]]) -> None:
     for value, code in pairs:
         if blank(value):
             raise refuse(code)
+
+
+def typed(record: object, types: Iterable[tuple[str, type | UnionType]], code: str) -> None:
+    """Raises `LongTaskError` of that code for a field that is not of its type."""
+    for name, wanted in types:
+        if not isinstance(getattr(record, name), wanted):
+            raise refuse(code, f"`{name}` is of another type than it must be")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +99,8 @@ class CarryItem:
         require(((self.key, "blank_carry_item_key"), (self.content, "blank_carry_item_content")))
         if not self.source_event_ids or any(map(blank, self.source_event_ids)):
             raise refuse("carry_item_without_source")
+        # A word is not a member: `secret` as mere text would be no secret, as what is known by its identity.
+        typed(self, _ITEM_TYPES, "invalid_carry_item")
         instruction = self.kind is ContextKind.INSTRUCTION
         if instruction and self.authority is InstructionAuthority.NONE:
             raise refuse("instruction_authority_required")
@@ -99,8 +109,9 @@ class CarryItem:
 
     @property
     def secret(self) -> bool:
-        """It must not be carried on: by its label, or because its content has the shape of a well-known secret."""
-        return self.sensitivity is Sensitivity.SECRET or bool(shapes(self.content))
+        """It must not be carried on: by its label, or because its words or names have the shape of a known secret."""
+        words = (self.content, self.key, *self.source_event_ids, *self.required_for)
+        return self.sensitivity is Sensitivity.SECRET or bool(shapes("\n".join(words)))
 
     @property
     def required(self) -> bool:
@@ -124,7 +135,17 @@ class EventRecord:
         require(((self.event_id, "blank_event_id"), (self.run_id, "blank_run_id")))
         if type(self.sequence) is not int or self.sequence < 1:
             raise refuse("non_positive_event_sequence")
+        typed(self, _EVENT_TYPES, "invalid_event_record")
+        for optional in (self.payload_ref, self.workspace_digest):
+            if optional is not None and not isinstance(optional, str):
+                raise refuse("invalid_event_record")
         distinct(self.carry_items)
+
+
+def secret_event(event: EventRecord) -> bool:
+    """Whether anything that would be written of the event is a secret: an item, its id or what it refers to."""
+    names = (event.event_id, event.payload_ref or "", event.workspace_digest or "")
+    return any(item.secret for item in event.carry_items) or bool(shapes("\n".join(names)))
 
 
 def distinct(items: Iterable[CarryItem]) -> None:
@@ -183,6 +204,16 @@ class WorkingSet:
         distinct(self.carry_items)
 
 
+_ITEM_TYPES: tuple[tuple[str, type], ...] = (
+    ("kind", ContextKind),
+    ("authority", InstructionAuthority),
+    ("trust", TrustLevel),
+    ("retention_priority", RetentionPriority),
+    ("sensitivity", Sensitivity),
+    ("source_event_ids", tuple),
+    ("required_for", frozenset),
+)
+_EVENT_TYPES: tuple[tuple[str, type], ...] = (("event_type", EventType), ("carry_items", tuple))
 _ITEM_FIELDS = frozenset(CarryItem.__dataclass_fields__)
 _EVENT_FIELDS = frozenset(EventRecord.__dataclass_fields__)
 

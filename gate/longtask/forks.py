@@ -14,7 +14,7 @@ from gate import canonical
 from gate.errors import InputError
 from gate.evidence import Run
 from gate.longtask.artifact import SCHEMA_VERSION, CompactionArtifact
-from gate.longtask.commit import Committed, Coordinator, Request
+from gate.longtask.commit import MAIN, Committed, Coordinator, Request
 from gate.longtask.events import CarryItem, EventRecord, EvidenceLocator, LongTaskError, refuse
 from gate.longtask.log import TaskLog
 from gate.longtask.resolvers import Resolver, reload
@@ -29,16 +29,29 @@ MAX_TRUST = TrustLevel.UNVERIFIED
 def fork(main: Run, child: Run, request: Request, *, coordinator: Coordinator, cursor: int) -> Committed:
     """Starts `child` from the main line's events up to `cursor`, and commits its first pair in its own namespace.
 
-    `coordinator` must name a namespace and a workspace that the main line does not use. Raises `LongTaskError`:
-    `fork_namespace_shared`, `fork_workspace_shared`; and as `Coordinator.compact` does.
+    `coordinator` must name a namespace and a workspace that the main line does not use, and `child` act for the same
+    principal, in the same session or as a child that the gate forked: forgetting a session has to reach what is copied.
+    Raises `LongTaskError`: `fork_principal_mismatch`, `fork_session_mismatch`, `fork_namespace_shared`,
+    `fork_workspace_shared`; and as `Coordinator.compact` does.
     """
-    tenant = main.identity.tenant_id or ""
-    log = TaskLog(store=coordinator.store)
-    events = log.read(tenant, main.run_id, first=1, last=cursor)
-    workspace = coordinator.workspace()
-    if coordinator.namespace == "main" or child.run_id == main.run_id:
+    tenant, store = main.identity.tenant_id or "", coordinator.store
+    theirs, ours = child.identity, main.identity
+    if (theirs.tenant_id, theirs.principal_id) != (ours.tenant_id, ours.principal_id):
+        raise refuse("fork_principal_mismatch", "a fork acts for the tenant and the principal of the main line")
+    record = store.run(tenant, child.run_id)
+    if child.session_id != main.session_id and (record is None or record.parent_run_id != main.run_id):
+        raise refuse("fork_session_mismatch", "a fork stays in the session of its main line, or is a child of its run")
+    pair = store.committed_pair(tenant, main.run_id)
+    taken = {MAIN} | ({pair.checkpoint.namespace} if pair is not None else set())
+    if coordinator.namespace in taken or child.run_id == main.run_id:
         raise refuse("fork_namespace_shared", "a fork needs a run and a namespace of its own")
-    if workspace in {event.workspace_digest for event in events}:
+    log = TaskLog(store=store)
+    events = log.read(tenant, main.run_id, first=1, last=cursor)
+    # Where the main line is now counts too, though it went there after the fork's cursor.
+    newest = log.cursor(tenant, main.run_id)
+    used = {event.workspace_digest for event in (*events, *log.read(tenant, main.run_id, first=newest, last=newest))}
+    workspace = coordinator.workspace()
+    if workspace in used:
         raise refuse("fork_workspace_shared", "a fork needs a workspace of its own")
     copied = [replace(event, run_id=child.run_id) for event in events]
     observed = EventRecord(
@@ -48,7 +61,7 @@ def fork(main: Run, child: Run, request: Request, *, coordinator: Coordinator, c
         event_type=EventType.OBSERVATION,
         workspace_digest=workspace,
     )
-    log.append(child.identity.tenant_id or "", child.run_id, [*copied, observed])
+    log.append(tenant, child.run_id, [*copied, observed])
     return coordinator.compact(child, replace(request, reason="context_compaction"))
 
 
@@ -104,8 +117,8 @@ def migrate(
     """Migrates a stored artifact and stores nothing of it but the ledger's line: a commit is what makes it count.
 
     `required`: keys and fields that no migration may lose. Raises `LongTaskError`: `artifact_unknown`,
-    `artifact_digest_mismatch`, `migrator_schema_mismatch`, `migration_loses_required`, `artifact_id_conflict`,
-    `invalid_artifact_record`, `artifact_rejected_schema`: stop, and replay the log instead.
+    `artifact_digest_mismatch`, `migrator_schema_mismatch`, `migrator_failed`, `migration_loses_required`,
+    `artifact_id_conflict`, `invalid_artifact_record`, `artifact_rejected_schema`: stop, and replay the log instead.
     """
     tenant = run.identity.tenant_id or ""
     try:
@@ -137,7 +150,7 @@ def _migrated(
     data = raw_artifact(row.body)
     if data.get("schema_version") != migrator.input_schema or migrator.input_schema == SCHEMA_VERSION:
         raise refuse("migrator_schema_mismatch", "the migrator reads another schema than the artifact has")
-    made, lost = migrator.migrate(canonical.parse(row.body))
+    made, lost = _asked(migrator, canonical.parse(row.body))
     if required & set(lost):
         raise refuse("migration_loses_required", "a required field has no way over without loss; replay the log")
     try:
@@ -150,6 +163,20 @@ def _migrated(
     if artifact.run_id != run_id or artifact.source_digest != data.get("source_digest"):
         raise refuse("migration_changed_source", "a migration keeps the run and the source of its artifact")
     return Migrated(artifact=artifact, parent_artifact_id=artifact_id, parent_digest=row.digest, lost=tuple(lost))
+
+
+def _asked(migrator: Migrator, data: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """What the migrator makes of `data`. Raises `LongTaskError` `migrator_failed`; a part of an answer is none."""
+    answer: object
+    try:
+        answer = migrator.migrate(data)
+    except Exception as exc:
+        raise refuse("migrator_failed", "the migrator raised an error") from exc
+    match answer:
+        # One name alone would be read as its letters, and no required field is called by one of those.
+        case (Mapping() as made, tuple() | list() | frozenset() as lost) if all(isinstance(one, str) for one in lost):
+            return made, tuple(lost)
+    raise refuse("migrator_failed", "the migrator answered in another form")
 
 
 def reload_evidence(

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gate.longtask.events import EventRecord, refuse
+from gate.longtask.events import EventRecord, refuse, secret_event
 from gate.longtask.stored import body_of, record_from
+from gate.longtask.vocabulary import MAY_INSTRUCT
 from gate.records import NewTaskEvent, Store, TaskEvent
 
 
@@ -22,12 +23,16 @@ class TaskLog:
     def append(self, tenant_id: str, run_id: str, events: Iterable[EventRecord]) -> list[TaskEvent]:
         """Appends events, all or none.
 
-        Raises `LongTaskError`: `secret_event_payload`, `event_run_mismatch`; `ConflictError`: `duplicate_event_id`,
-        `non_monotonic_event_sequence`, `session_forgotten`, `run_closed`.
+        Raises `LongTaskError`: `secret_event_payload`, `instruction_authority_exceeded`, `event_run_mismatch`;
+        `ConflictError`: `duplicate_event_id`, `non_monotonic_event_sequence`, `session_forgotten`, `run_closed`.
         """
         new = tuple(events)
-        if any(item.secret for event in new for item in event.carry_items):
+        if any(map(secret_event, new)):
             raise refuse("secret_event_payload", "a secret is never written to the log; refer to it by an id")
+        if any(item.authority not in MAY_INSTRUCT[event.event_type] for event in new for item in event.carry_items):
+            raise refuse(
+                "instruction_authority_exceeded", "what a tool, a model or a page said is data, whoever it names"
+            )
         if any(event.run_id != run_id for event in new):
             raise refuse("event_run_mismatch", "an event names another run")
         return self.store.append_task_events(

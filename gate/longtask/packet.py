@@ -30,6 +30,7 @@ REDACTED = "redacted"
 """Stands in a trace where the digest of a secret would."""
 
 _BOUNDARY = "external-model"
+_DUPLICATE = "duplicate"
 _FOLDER_FILES = frozenset({"AGENTS.md", "CLAUDE.md"})
 """Instruction files that speak for the folder they stand in."""
 
@@ -69,6 +70,10 @@ class Candidate:
     required_for: frozenset[str]
     scope: Scope
     provenance: Provenance
+    own: bool = False
+    """A statement of its own, of which its source made several: none of those supersedes it or speaks in its place."""
+    binding: bool = False
+    """It may not be left out for anything optional, whatever its priority."""
 
     @property
     def secret(self) -> bool:
@@ -193,8 +198,13 @@ class _Build:
             same = (item.kind, content_digest(item.content))
             if same not in best or item.standing > best[same].standing:
                 best[same] = item
-        kept = {item.item_id for item in best.values()}
-        self.drop("dedup", "duplicate", lambda item: item.item_id not in kept)
+
+        def said_elsewhere(item: Candidate) -> bool:
+            other = best[item.kind, content_digest(item.content)]
+            # What only this one is evidence for would be missing without it.
+            return other.item_id != item.item_id and (not item.own or item.required_for <= other.required_for)
+
+        self.drop("dedup", _DUPLICATE, said_elsewhere)
 
     def superseded(self) -> None:
         """Of one source, only the newest version speaks, when every version is known."""
@@ -203,7 +213,7 @@ class _Build:
             versions = {item.provenance.version for item in group}
             if len(versions) > 1 and None not in versions:
                 newest = max(str(version) for version in versions)
-                old |= {item.item_id for item in group if item.provenance.version != newest}
+                old |= {item.item_id for item in group if item.provenance.version != newest and not item.own}
         self.drop("supersession", "superseded", lambda item: item.item_id in old)
 
     def conflicts(self) -> frozenset[str]:
@@ -217,7 +227,10 @@ class _Build:
             if kind is ContextKind.TOOL_SCHEMA or self.config.conflicts == "strict":
                 lost |= ids
             elif kind is ContextKind.INSTRUCTION:
-                lost |= ids - {max(group, key=lambda item: item.standing).item_id}
+                kept = {item.item_id for item in group if item.own}
+                kept |= {max(group, key=lambda item: item.standing).item_id}
+                lost |= ids - kept
+                visible |= kept if len(kept) > 1 else set()
             else:
                 visible |= ids
         self.drop("conflict", "conflict_lost", lambda item: item.item_id in lost)
@@ -229,7 +242,8 @@ class _Build:
     def within_budget(self) -> tuple[Candidate, ...]:
         """What fits, required first, then by standing; in that order."""
         order = sorted(
-            self.live, key=lambda item: (not item.required, *(-rank for rank in item.standing), item.item_id)
+            self.live,
+            key=lambda item: (not (item.required or item.binding), *(-rank for rank in item.standing), item.item_id),
         )
         used, chosen = 0, []
         for item in order:
@@ -255,6 +269,22 @@ class _Build:
 def build_packet(candidates: Iterable[Candidate], config: BuildConfig) -> Built:
     """The packet of these candidates; the same candidates in any order give the same bytes."""
     items = tuple(candidates)
+    chosen, trace = _chosen(items, config)
+    return Built(_packet(chosen, items, config), trace)
+
+
+def lacking(candidates: Iterable[Candidate], config: BuildConfig, *, needed: Iterable[str]) -> tuple[str, ...]:
+    """What a packet of these candidates would be without: ids of `needed`, and requirements; sorted.
+
+    It builds none: whether one may be built at all is decided with this. A duplicate is there under another id.
+    """
+    items = tuple(candidates)
+    chosen, trace = _chosen(items, config)
+    there = {item.item_id for item in chosen} | {one.item_id for one in trace if one.reason == _DUPLICATE}
+    return tuple(sorted({*(frozenset(needed) - there), *_missing(chosen, items, config)}))
+
+
+def _chosen(items: tuple[Candidate, ...], config: BuildConfig) -> tuple[tuple[Candidate, ...], tuple[TraceEntry, ...]]:
     build = _Build(items, config)
     build.drop("sensitivity", "sensitive", lambda item: not _allowed(item, config))
     build.drop("scope", "out_of_scope", lambda item: not _in_scope(item, config))
@@ -262,20 +292,20 @@ def build_packet(candidates: Iterable[Candidate], config: BuildConfig) -> Built:
     build.superseded()
     build.conflicts()
     chosen = build.within_budget()
+    return chosen, tuple(build.trace)
+
+
+def _missing(chosen: Iterable[Candidate], items: Iterable[Candidate], config: BuildConfig) -> frozenset[str]:
     needed = config.expected_requirements | {name for item in items for name in item.required_for}
-    packet = _packet(chosen, items, needed, config)
-    return Built(packet, tuple(build.trace))
+    return needed - {name for item in chosen for name in item.required_for}
 
 
-def _packet(
-    chosen: tuple[Candidate, ...], items: tuple[Candidate, ...], needed: frozenset[str], config: BuildConfig
-) -> ContextPacket:
+def _packet(chosen: tuple[Candidate, ...], items: tuple[Candidate, ...], config: BuildConfig) -> ContextPacket:
     sections = tuple(
         _section(kind, group)
         for kind in SECTION_ORDER
         if (group := tuple(item for item in chosen if item.kind is kind))
     )
-    satisfied = {name for item in chosen for name in item.required_for}
     said = {
         "task_id": config.task_id,
         "sections": sections,
@@ -286,7 +316,7 @@ def _packet(
         "all_required_candidate_units": sum(item.units for item in items if item.required),
         "requirement_evidence_units": sum(item.units for item in chosen if item.required_for),
         "selected_item_ids": tuple(name for section in sections for name in section.item_ids),
-        "missing_requirements": tuple(sorted(needed - satisfied)),
+        "missing_requirements": tuple(sorted(_missing(chosen, items, config))),
     }
     return ContextPacket(
         **said,  # type: ignore[arg-type]  # one mapping is both hashed and built from

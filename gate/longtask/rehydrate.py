@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from gate import canonical
@@ -19,11 +19,12 @@ from gate.longtask import facts, stored
 from gate.longtask.artifact import CompactionArtifact, RunCheckpoint
 from gate.longtask.assembly import sources_of
 from gate.longtask.canonical_form import serialized_bytes
-from gate.longtask.commit import MAIN, Boundaries
+from gate.longtask.commit import MAIN
 from gate.longtask.completion import VerificationReceipt, verify
 from gate.longtask.events import CarryItem, EventRecord, LongTaskError, WorkingSet, refuse
 from gate.longtask.log import TaskLog
-from gate.longtask.packet import BuildConfig, Built, build_packet
+from gate.longtask.packet import BuildConfig, Built, build_packet, lacking
+from gate.longtask.parties import Boundaries
 from gate.longtask.resolvers import Resolver, resolve
 from gate.longtask.selection import (
     CURRENT_USER,
@@ -33,10 +34,12 @@ from gate.longtask.selection import (
     candidates,
     select,
 )
-from gate.longtask.vocabulary import EventType
+from gate.longtask.surfaces import workspace_now
+from gate.longtask.vocabulary import ContextKind, EventType
 from gate.records import CommittedPair, LedgerEntry, LocatorResult, Store, TaskPacket
 
 _MAX_CURSOR = 2**53 - 1
+_INSTRUCTION = ContextKind.INSTRUCTION
 
 
 class Resumed(Protocol):
@@ -108,7 +111,8 @@ class Rehydrator:
     def rehydrate(self, host: Run, envelope_id: str, material: Material) -> Rehydrated:
         """The sixth step: resumes the boundary and builds the packet from its pair; or says why not.
 
-        Raises `LongTaskError`: `working_set_too_large`, `working_set_event_unknown`, `duplicate_carry_item_key`.
+        Raises `LongTaskError`: `working_set_too_large`, `working_set_event_unknown`, `working_set_instruction_unsaid`,
+        `workspace_unreadable`.
         """
         started = time.monotonic_ns()
         tenant = host.identity.tenant_id or ""
@@ -156,7 +160,7 @@ class Rehydrator:
 
     def _read(self, tenant: str, host: Run, pair: CommittedPair | None, material: Material) -> _Read:
         """Everything about the pair as it is now; what cannot be read is null, and Rego says what that means."""
-        live_workspace = self.workspace()
+        live_workspace = workspace_now(self.workspace)
         if pair is None or pair.artifact is None:
             return _Read(section=self._bare(material, live_workspace))
         body = pair.artifact.body
@@ -176,7 +180,7 @@ class Rehydrator:
         carried = self._carried(tenant, pair, artifact)
         known = {event.event_id for event in events or ()} | carried
         later = self._events(tenant, host.run_id, last + 1, _MAX_CURSOR) or ()
-        live = self._live(material, later, known | {event.event_id for event in later})
+        live = self._live(material, (*(events or ()), *later), later, known)
         found = resolve(artifact.evidence_locators, self.resolvers, events=events or ())
         self.store.note_locators(tenant, artifact.artifact_id, found)
         issues = [item.key for item in artifact.open_issues]
@@ -186,8 +190,6 @@ class Rehydrator:
             receipts=material.receipts,
             live_workspace_digest=live_workspace,
         )
-        chosen, _ = select(artifact, live)
-        required = sum(len(one.item.content.encode()) for one in chosen if one.item.required)
         section = {
             **base,
             "artifact": facts.artifact_facts(artifact, pair.artifact, digest_now=digest_now or "", known_ids=known),
@@ -196,7 +198,10 @@ class Rehydrator:
             "user_updates": facts.updated_keys(later),
             "locators": facts.locator_facts(artifact.evidence_locators, found, material.optional_locators),
             "live": [{**facts.item_facts(item, None), "origin": origin} for origin, item in live],
-            "packet": {"budget_bytes": material.config.budget_limit, "required_bytes": required},
+            "packet": {
+                "budget_bytes": material.config.budget_limit,
+                "required_bytes": _required_bytes(artifact, checkpoint, live, material.config),
+            },
         }
         stale = tuple(
             LifecycleEntry(
@@ -233,6 +238,8 @@ class Rehydrator:
         }
 
     def _events(self, tenant: str, run_id: str, first: int, last: int) -> tuple[EventRecord, ...] | None:
+        if not 0 <= first <= last <= _MAX_CURSOR:
+            return ()
         try:
             return TaskLog(store=self.store).read(tenant, run_id, first=first, last=last)
         except (EvidenceError, LongTaskError):
@@ -253,14 +260,20 @@ class Rehydrator:
         return set() if found is None else sources_of(found)
 
     def _live(
-        self, material: Material, later: Sequence[EventRecord], known: Iterable[str]
+        self, material: Material, read: Sequence[EventRecord], later: Sequence[EventRecord], known: set[str]
     ) -> tuple[tuple[str, CarryItem], ...]:
         """Live items, oldest surface first: contract, working set with later events, then the user's own."""
-        working, names = material.working_set, frozenset(known)
+        working, names = material.working_set, known | {event.event_id for event in later}
         if serialized_bytes(working.carry_items) > working.max_serialized_bytes and working.carry_items:
             raise refuse("working_set_too_large", "the working set is over its own limit of bytes")
-        if not set(working.event_ids) <= names:
+        named = {source for item in working.carry_items for source in item.source_event_ids}
+        if not {*working.event_ids, *named} <= names:
             raise refuse("working_set_event_unknown", "the working set names an event that is not in the log")
+        said = {(item.authority, item.content) for event in read for item in event.carry_items}
+        if any(
+            item.kind is _INSTRUCTION and (item.authority, item.content) not in said for item in working.carry_items
+        ):
+            raise refuse("working_set_instruction_unsaid", "the working set instructs in words that no event has")
         by_user = [e for e in later if e.event_type is EventType.USER_UPDATE]
         others = [e for e in later if e.event_type is not EventType.USER_UPDATE]
         surfaces = (
@@ -322,6 +335,26 @@ class _Read:
     live: tuple[tuple[str, CarryItem], ...] = ()
     found: Mapping[str, LocatorResult] = field(default_factory=dict)
     stale: tuple[LifecycleEntry, ...] = ()
+
+
+def _required_bytes(
+    artifact: CompactionArtifact,
+    checkpoint: RunCheckpoint | None,
+    live: Iterable[tuple[str, CarryItem]],
+    config: BuildConfig,
+) -> int | None:
+    """What the packet must have room for; None when something that must be in it would not be, whatever the room."""
+    if checkpoint is None:
+        return None
+    chosen, _ = select(artifact, live)
+    items = candidates(chosen, artifact=artifact, checkpoint=checkpoint, config=config)
+    needed = [item for item in items if item.required or item.binding]
+    # With all the room there could be: what is still not chosen is kept out by something else.
+    roomy = replace(config, budget_limit=_MAX_CURSOR)
+    known = {item.key for item in artifact.items}
+    if lacking(items, roomy, needed=(item.item_id for item in needed if item.item_id in known)):
+        return None
+    return sum(item.units for item in needed)
 
 
 def _or_none(read: Callable[[], Any]) -> Any:

@@ -1,18 +1,22 @@
 """Resolvers of evidence: files, git objects, versioned HTTP objects, rows of the store, events of the log.
 
 Each reads the content again and compares its digest; that something of the name exists proves nothing. A resolver says
-match, missing, stale or denied and never raises for any of them.
+what it read, missing or denied, never that something matches; one that fails has shown nothing and counts as denied.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
+import stat
 import subprocess
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Protocol
+from urllib.parse import unquote, urlsplit
 
 import requests
 
@@ -22,9 +26,11 @@ from gate.longtask.strategies import observed_digest
 from gate.records import LocatorResult
 
 MAX_EVIDENCE_BYTES = 64 * 1024 * 1024
-"""Largest content that is read again, in bytes; more cannot be verified and counts as stale."""
+"""Largest content that is read again, in bytes; more cannot be verified: it is not located, and counts as stale."""
 
 _GIT_TIMEOUT_SECONDS = 20
+_THIS_MACHINE = frozenset({"127.0.0.1", "localhost", "::1"})
+_PATH_STEP = re.compile(r"[/\\]")
 
 
 class Resolver(Protocol):
@@ -43,7 +49,7 @@ class FileResolver:
     def read(self, ref: str) -> bytes | LocatorResult:
         """See `Resolver`."""
         path = PurePosixPath(ref)
-        if path.is_absolute() or ".." in path.parts or "\x00" in ref:
+        if path.is_absolute() or ".." in path.parts or "\x00" in ref or not _encodable(ref):
             return LocatorResult.DENIED
         try:
             target = (self.root / path).resolve(strict=True)
@@ -51,8 +57,14 @@ class FileResolver:
                 return LocatorResult.DENIED
             # Whatever was swapped in since is not followed either.
             handle = os.open(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-            with os.fdopen(handle, "rb") as stream:
-                return stream.read(MAX_EVIDENCE_BYTES + 1)
+            try:
+                # A pipe or a device has no content to compare; a folder none either.
+                if not stat.S_ISREG(os.fstat(handle).st_mode):
+                    return LocatorResult.MISSING
+                with os.fdopen(handle, "rb", closefd=False) as stream:
+                    return stream.read(MAX_EVIDENCE_BYTES + 1)
+            finally:
+                os.close(handle)
         except PermissionError:
             return LocatorResult.DENIED
         except (OSError, RuntimeError):
@@ -67,7 +79,7 @@ class GitResolver:
 
     def read(self, ref: str) -> bytes | LocatorResult:
         """See `Resolver`."""
-        if ref.startswith("-") or any(c in ref for c in "\x00\n"):
+        if ref.startswith("-") or any(c in ref for c in "\x00\n") or not _encodable(ref):
             return LocatorResult.DENIED
         command = ["git", "-C", str(self.repository), "cat-file", "blob", ref]
         environment = {"PATH": os.environ.get("PATH", os.defpath), "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
@@ -90,15 +102,35 @@ class HttpResolver:
     base_url: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     timeout_seconds: float = 5.0
+    """How long the server may be silent."""
+    deadline_seconds: float = 30.0
+    """How long it may take in all, however much it says; what is not there by then is missing."""
 
     def __post_init__(self) -> None:
-        if not self.base_url.startswith(("https://", "http://127.0.0.1", "http://localhost", "http://[::1]")):
+        try:
+            base = urlsplit(self.base_url)
+            sound = base.scheme == "https" or (base.scheme == "http" and base.hostname in _THIS_MACHINE)
+        except ValueError:
+            sound = False
+        if not sound or not base.hostname or "@" in base.netloc or base.query or base.fragment:
             raise refuse("resolver_url_insecure", "an HTTP resolver needs https, or this very machine")
 
     def read(self, ref: str) -> bytes | LocatorResult:
         """See `Resolver`."""
-        if not ref.startswith("/") or ref.startswith("//") or any(ord(c) <= 0x20 for c in ref):
+        if not ref.startswith("/") or ref.startswith("//") or any(ord(c) <= 0x20 or c == "#" for c in ref):
             return LocatorResult.DENIED
+        # A server, or whatever sends the request, may read these as the way out of the base.
+        steps = _PATH_STEP.split(unquote(unquote(ref.partition("?")[0])))
+        if not _encodable(ref) or {".", ".."} & set(steps):
+            return LocatorResult.DENIED
+        found: list[bytes | LocatorResult] = []
+        # A server that says a little again and again is never silent: only whoever does not wait for it is safe.
+        thread = threading.Thread(target=lambda: found.append(self._read(ref)), daemon=True, name="evidence-http")
+        thread.start()
+        thread.join(self.deadline_seconds)
+        return found[0] if found else LocatorResult.MISSING
+
+    def _read(self, ref: str) -> bytes | LocatorResult:
         try:
             with requests.get(
                 self.base_url.rstrip("/") + ref,
@@ -117,7 +149,8 @@ class HttpResolver:
                     return b"".join(parts)
                 denied = reply.status_code in (401, 403, 407, 451)
                 return LocatorResult.DENIED if denied else LocatorResult.MISSING
-        except requests.RequestException:
+        except (OSError, ValueError):
+            # What `requests` raises is an `OSError`; a header or an address that cannot be sent, a `ValueError`.
             return LocatorResult.MISSING
 
 
@@ -137,10 +170,13 @@ class RowResolver:
 
 
 def locate(kind: str, ref: str, *, resolver: Resolver, workspace_digest: str) -> EvidenceLocator:
-    """A locator of what is there now. Raises `LongTaskError` (`evidence_missing`, `evidence_denied`)."""
-    found = resolver.read(ref)
+    """A locator of what is there now. Raises `LongTaskError`: `evidence_missing`, `evidence_denied`,
+    `evidence_too_large`."""
+    found = _read(resolver, ref)
     if isinstance(found, LocatorResult):
         raise refuse(f"evidence_{found.value}", f"the evidence is {found.value}")
+    if len(found) > MAX_EVIDENCE_BYTES:
+        raise refuse("evidence_too_large", f"evidence of over {MAX_EVIDENCE_BYTES} bytes cannot be verified")
     seen = _digest(found)
     return EvidenceLocator(
         locator_id="loc-" + digest([kind, ref, seen])[:40],
@@ -171,7 +207,7 @@ def resolve(
             else:
                 result = LocatorResult.MATCH if one.content_digest in seen else LocatorResult.STALE
         elif one.kind in resolvers:
-            result = _compare(resolvers[one.kind].read(one.ref), one.content_digest)
+            result = _compare(_read(resolvers[one.kind], one.ref), one.content_digest)
         else:
             result = LocatorResult.DENIED
         found[one.locator_id] = result
@@ -180,18 +216,36 @@ def resolve(
 
 def reload(locator: EvidenceLocator, resolver: Resolver) -> tuple[LocatorResult, bytes | None]:
     """On-demand reload: the content, only when it is what the locator saw."""
-    found = resolver.read(locator.ref)
+    found = _read(resolver, locator.ref)
     result = _compare(found, locator.content_digest)
     return result, found if result is LocatorResult.MATCH and isinstance(found, bytes) else None
+
+
+def _read(resolver: Resolver, ref: str) -> bytes | LocatorResult:
+    """What the resolver says, as far as it may say it: content, missing or denied."""
+    try:
+        found: object = resolver.read(ref)
+    except Exception:  # noqa: BLE001  # a host's own resolver may raise anything; it has shown nothing
+        return LocatorResult.DENIED
+    if found is LocatorResult.MISSING:
+        return LocatorResult.MISSING
+    return found if isinstance(found, bytes) else LocatorResult.DENIED
 
 
 def _compare(found: bytes | LocatorResult, expected: str) -> LocatorResult:
     if isinstance(found, LocatorResult):
         return found
-    return LocatorResult.MATCH if _digest(found) == expected else LocatorResult.STALE
+    same = len(found) <= MAX_EVIDENCE_BYTES and _digest(found) == expected
+    return LocatorResult.MATCH if same else LocatorResult.STALE
 
 
 def _digest(content: bytes) -> str:
-    if len(content) > MAX_EVIDENCE_BYTES:
-        return "too-large"
     return "sha256:" + hashlib.sha256(content).hexdigest()
+
+
+def _encodable(ref: str) -> bool:
+    try:
+        ref.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

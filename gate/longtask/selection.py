@@ -20,6 +20,9 @@ ARTIFACT, TASK_CONTRACT, WORKING_SET, CURRENT_USER = "artifact", "task_contract"
 ORIGINS = (ARTIFACT, TASK_CONTRACT, WORKING_SET, CURRENT_USER)
 """Where an item of a resumed context can come from; a later one is newer."""
 
+_BINDING = ("acceptance_criteria", "constraints", "open_issues")
+"""Groups of which nothing may be missing where the work goes on, whatever its retention priority."""
+
 
 @dataclass(frozen=True, slots=True)
 class Selected:
@@ -70,6 +73,7 @@ def candidates(
 ) -> tuple[Candidate, ...]:
     """Each item as a candidate of the packet: authority, trust, priority and sensitivity exactly as they were."""
     versions = {ARTIFACT: artifact.schema_version, CURRENT_USER: None}
+    binding = {item.key for group in _BINDING for item in getattr(artifact, group)} | {artifact.goal.key}
     return tuple(
         Candidate(
             item_id=item.key,
@@ -92,6 +96,9 @@ def candidates(
                 observed_at=artifact.created_at if origin == ARTIFACT else None,
                 content_digest=content_digest(item.content),
             ),
+            # What one key says is no version of what another does, though one event said both.
+            own=True,
+            binding=item.key in binding,
         )
         for item, origin in ((one.item, one.origin) for one in selected)
     )

@@ -18,6 +18,7 @@ class Signals:
     """One tenant's signals. Shares are between 0 and 1; None where nothing was measured."""
 
     runs: int
+    """With a checkpoint; what was forgotten on request is no failure, and not among them."""
     checkpoints: int
     recoverable_share: float | None
     """Of runs with a pair: those whose newest pair is whole, with its source still readable."""
@@ -52,7 +53,7 @@ class Signals:
 def collect(store: Store, tenant_id: str) -> Signals:
     """Reads the tenant's ledger and the newest pair of each of its runs."""
     ledger = store.task_ledger(tenant_id)
-    runs = store.task_runs(tenant_id)
+    runs = kept_runs(store, tenant_id)
     whole = readable = checkpoints = stale = tainted = 0
     for run_id in runs:
         checkpoints += len(store.task_checkpoints(tenant_id, run_id))
@@ -90,13 +91,31 @@ def collect(store: Store, tenant_id: str) -> Signals:
         migration_failures=sum(entry.kind == "migration" and entry.outcome != "ok" for entry in ledger),
         reloads=len(reloads),
         reloaded_bytes=sum(entry.bytes_after for entry in reloads),
-        repeated_evidence=_repeated(reloads),
+        repeated_evidence=_repeated(ledger),
         issues_closed_without_verification=sum(
             entry.outcome == "open_issue_closed_without_verification" for entry in done
         ),
         released_bytes=sum(max(0, entry.bytes_before - entry.bytes_after) for entry in done),
         tainted=tainted,
     )
+
+
+def kept_runs(store: Store, tenant_id: str) -> tuple[str, ...]:
+    """The tenant's runs with a checkpoint, but for those erased with their session or its parent's."""
+    return tuple(run_id for run_id in store.task_runs(tenant_id) if not _forgotten(store, tenant_id, run_id))
+
+
+def _forgotten(store: Store, tenant_id: str, run_id: str) -> bool:
+    seen: set[str] = set()
+    following: str | None = run_id
+    while following is not None and following not in seen:
+        seen.add(following)
+        run = store.run(tenant_id, following)
+        receipt = None if run is None else store.deletion_receipt(tenant_id, run.session_id)
+        if receipt is not None and receipt.status == "erased":
+            return True
+        following = None if run is None else run.parent_run_id
+    return False
 
 
 def _share(part: int, whole: int) -> float | None:
@@ -109,7 +128,15 @@ def _resumed_after(failed: LedgerEntry, resumed: Iterable[LedgerEntry]) -> bool:
     )
 
 
-def _repeated(reloads: Iterable[LedgerEntry]) -> int:
-    # The audit names run and locator; one reload of each is what a resume needs.
-    seen = Counter((entry.run_id, entry.audit) for entry in reloads)
-    return sum(count - 1 for count in seen.values())
+def _repeated(ledger: Iterable[LedgerEntry]) -> int:
+    """Reloads beyond the first of a locator, counted anew after each resume; `ledger` is in order within a run."""
+    seen: Counter[tuple[str, str]] = Counter()
+    repeated = 0
+    for entry in ledger:
+        if entry.kind == "rehydration" and entry.outcome == "ok":
+            # One reload of each is what a resume needs.
+            seen = Counter({key: count for key, count in seen.items() if key[0] != entry.run_id})
+        elif entry.kind == "reload":
+            seen[entry.run_id, entry.audit] += 1
+            repeated += seen[entry.run_id, entry.audit] > 1
+    return repeated

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from gate.decision import Decision
 from gate.evidence import Run
-from gate.longtask.events import CarryItem, refuse
+from gate.longtask.events import CarryItem, LongTaskError, refuse
 
 _CHUNK = 1024 * 1024
 
@@ -36,7 +36,7 @@ SURFACES: tuple[StateSurface, ...] = (
     StateSurface(
         "event log",
         "what happened, in order, and everything else can be made of it again",
-        "`TaskLog.append`, in the transaction that links the event in the run's hash chain",
+        "`TaskLog.append`, which takes no secret and no instruction of a tool, with a link in the run's hash chain",
         "every read of a range, row by row against the chain; signed heads show a tail that was cut off",
         "nothing is made of a broken range: storage integrity keeps both sides, and the run starts again from a backup",
     ),
@@ -44,7 +44,7 @@ SURFACES: tuple[StateSurface, ...] = (
         "working set",
         "the few items that the next steps need word for word",
         "the host, for one rehydration, under a limit of bytes",
-        "`policies/gate/longtask/live`: sources in the log, no higher authority, no constraint or issue talked away",
+        "`Rehydrator`: sources in the log, no new instruction; `policies/gate/longtask/live`: nothing is talked away",
         "it is left out; what it said stands in the event log",
     ),
     StateSurface(
@@ -98,6 +98,16 @@ class Workspace(Protocol):
 
     def __call__(self) -> str:
         """Raises `LongTaskError` `workspace_unreadable`; without a digest nothing is committed or resumed."""
+
+
+def workspace_now(workspace: Callable[[], str]) -> str:
+    """What the workspace says now. Raises `LongTaskError` `workspace_unreadable`, whatever it raised itself."""
+    try:
+        return workspace()
+    except LongTaskError:
+        raise
+    except Exception as exc:
+        raise refuse("workspace_unreadable", "the workspace could not be asked for its digest") from exc
 
 
 @dataclass(frozen=True, slots=True)

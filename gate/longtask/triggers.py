@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from gate.longtask.events import refuse
+from gate.longtask.events import refuse, typed
 
 
 class TriggerReason(StrEnum):
@@ -54,6 +54,12 @@ class Trigger:
     reserved_bytes: int
     low_water_bytes: int
 
+    def __post_init__(self) -> None:
+        typed(self, (("reason", TriggerReason),), "trigger_invalid")
+        numbers = (self.estimated_bytes, self.frozen_cursor, self.reserved_bytes, self.low_water_bytes)
+        if any(type(one) is not int or one < 0 for one in numbers):
+            raise refuse("trigger_invalid", "a trigger has a reason and whole numbers")
+
     def as_audit(self) -> dict[str, Any]:
         """The evidences as JSON."""
         return {**asdict(self), "reason": str(self.reason)}
@@ -91,3 +97,17 @@ def propose(
         reserved_bytes=water.reserve,
         low_water_bytes=water.low,
     )
+
+
+def frozen_cursor(trigger: Trigger | None, newest: int) -> int:
+    """The cursor to compact up to, of a log that ends at `newest`: the trigger's own, when there is one.
+
+    Raises `LongTaskError`: `trigger_cursor_invalid`, `trigger_not_idle`.
+    """
+    if trigger is None or trigger.frozen_cursor == newest:
+        return newest
+    if trigger.frozen_cursor > newest:
+        raise refuse("trigger_cursor_invalid", "the trigger names a cursor that the log has not reached")
+    if trigger.reason is TriggerReason.IDLE:
+        raise refuse("trigger_not_idle", "something was appended since the moment was idle")
+    return trigger.frozen_cursor

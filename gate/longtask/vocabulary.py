@@ -5,7 +5,9 @@ Pure. A rank sorts candidates; it never makes one text an authority over another
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
+from types import MappingProxyType
 
 
 class EventType(StrEnum):
@@ -75,3 +77,21 @@ class Sensitivity(StrEnum):
     PUBLIC = "public"
     INTERNAL = "internal"
     SECRET = "secret"  # noqa: S105  # a word, not one
+
+
+MAY_INSTRUCT: Mapping[EventType, frozenset[InstructionAuthority]] = MappingProxyType(
+    {
+        EventType.TASK: frozenset(InstructionAuthority),
+        EventType.USER_UPDATE: frozenset(
+            {InstructionAuthority.NONE, InstructionAuthority.UNTRUSTED, InstructionAuthority.USER}
+        ),
+        EventType.OBSERVATION: frozenset(
+            {InstructionAuthority.NONE, InstructionAuthority.UNTRUSTED, InstructionAuthority.REPOSITORY}
+        ),
+        **dict.fromkeys(
+            (EventType.DECISION, EventType.TOOL_RESULT, EventType.VERIFICATION),
+            frozenset({InstructionAuthority.NONE, InstructionAuthority.UNTRUSTED}),
+        ),
+    }
+)
+"""With which authority an event of each type can carry an instruction: what a tool or a model said is data."""

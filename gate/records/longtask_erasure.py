@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -39,7 +40,7 @@ class Taint:
     artifacts: tuple[str, ...]
     """The artifact and everything that was made of it."""
     runs: tuple[str, ...]
-    """Runs that had one of them as their pair; stopped, unless they were over."""
+    """Runs that made, had or read one of them, and what was forked from those since; stopped, unless they were over."""
     packets: tuple[str, ...]
     """Digests of the packets that were built of them."""
     effects: tuple[tuple[str, str, str], ...]
@@ -81,8 +82,10 @@ def erase(tx: Connection, tenant_id: str, session_id: str) -> DeletionReceipt:
     if tx.dialect.name == "sqlite":
         # Else the bytes stay in the file's free space until it is used again.
         tx.exec_driver_sql("PRAGMA secure_delete = ON")
-    run_ids = _runs_of(tx, tenant_id, session_id)
-    locked = runs.all_locked(tx, tenant_id, run_ids)
+    own = _runs_of(tx, tenant_id, session_id)
+    # A fork may go on in a session of its own, with what it was given of this one.
+    locked = _locked_with_forks(tx, tenant_id, own, since_ms=0)
+    run_ids = sorted(locked)
     counts = {name: _blank(tx, table, tenant_id, run_ids, values) for name, table, values in _ERASED}
     mine = select(TASK_ARTIFACTS.c.artifact_id).where(
         TASK_ARTIFACTS.c.tenant_id == tenant_id, TASK_ARTIFACTS.c.run_id.in_(run_ids)
@@ -136,8 +139,14 @@ def taint(tx: Connection, tenant_id: str, artifact_id: str, *, reason: str) -> T
     users = _distinct(tx, TASK_CHECKPOINTS, "run_id", tenant_id, reached)
     packets = _distinct(tx, TASK_PACKETS, "packet_digest", tenant_id, reached)
     readers = _distinct(tx, TASK_PACKETS, "run_id", tenant_id, reached)
-    touched = sorted({*owners, *users, *readers})
-    for run in runs.all_locked(tx, tenant_id, touched).values():
+    made = select(func.min(TASK_ARTIFACTS.c.created_at_ms)).where(
+        TASK_ARTIFACTS.c.tenant_id == tenant_id, TASK_ARTIFACTS.c.artifact_id.in_(reached)
+    )
+    # What was forked before there was such an artifact knows nothing of it.
+    since_ms = int(tx.execute(made).scalar_one() or 0)
+    locked = _locked_with_forks(tx, tenant_id, [*owners, *users, *readers], since_ms=since_ms)
+    touched = sorted(locked)
+    for run in locked.values():
         run.append("artifact_tainted", {"artifacts": reached[:64], "reason": reason[:256]})
         runs.end(tx, run, RunStatus.STOPPED, f"artifact {artifact_id} is tainted")
     tx.execute(
@@ -318,6 +327,34 @@ def _runs_of(tx: Connection, tenant_id: str, session_id: str) -> list[str]:
     if not found:
         raise checks.conflict("session_unknown", f"no run has the session `{session_id}`", "check its id")
     return found
+
+
+def _locked_with_forks(
+    tx: Connection, tenant_id: str, run_ids: Iterable[str], *, since_ms: int
+) -> dict[str, runs.LockedRun]:
+    """These runs and all that were forked from them since, locked. Raises `ConflictError` `store_contended`."""
+    family = _with_forks(tx, tenant_id, run_ids, since_ms)
+    locked = runs.all_locked(tx, tenant_id, family)
+    if _with_forks(tx, tenant_id, run_ids, since_ms) != family:
+        raise checks.contended()
+    return locked
+
+
+def _with_forks(tx: Connection, tenant_id: str, run_ids: Iterable[str], since_ms: int) -> list[str]:
+    family = edge = set(run_ids)
+    while edge:
+        children = (
+            select(RUNS.c.run_id)
+            .join(
+                BOUNDARIES,
+                (BOUNDARIES.c.tenant_id == RUNS.c.tenant_id) & (BOUNDARIES.c.envelope_id == RUNS.c.forked_from),
+            )
+            .where(RUNS.c.tenant_id == tenant_id, RUNS.c.parent_run_id.in_(sorted(edge)))
+            .where(BOUNDARIES.c.written_at_ms >= since_ms)
+        )
+        edge = set(tx.execute(children).scalars()) - family
+        family = family | edge
+    return sorted(family)
 
 
 def _distinct(tx: Connection, table: Any, column: str, tenant_id: str, artifact_ids: list[str]) -> list[str]:

@@ -57,9 +57,11 @@ class LongTaskStore:
     def task_events(self, tenant_id: str, run_id: str, *, first: int, last: int) -> list[TaskEvent]:
         """The events of a range of sequences, each held against the run's hash chain; reads no others.
 
-        Raises `StoreError`: `task_log_broken`, `task_log_erased`.
+        Raises `StoreError`: `task_log_broken`, `task_log_erased`; `InputError`.
         """
         tenant_id, run_id = checks.name("tenant_id", tenant_id), checks.name("run_id", run_id)
+        checks.whole("first", first)
+        checks.whole("last", last)
         return self._database.reading(lambda tx: longtask_rows.events(tx, tenant_id, run_id, first=first, last=last))
 
     def task_source_holds(self, tenant_id: str, run_id: str, *, first: int, last: int) -> bool:

@@ -134,6 +134,12 @@ def test_own_compactor_is_measured_by_statement_and_not_only_by_key(tmp_path: Pa
     assert row["decision"] == "needs_context"
 
 
+def test_own_compactor_that_cannot_be_started_is_told_on_stderr(tmp_path: Path) -> None:
+    done = run(*report("--report", str(tmp_path / "out"), "--no-figure", "--compactor", str(tmp_path / "none")))
+    told = [f"the compactor was refused in run {number}: compactor_unavailable" for number in (1, 2)]
+    assert (done.exit_code, done.stderr.splitlines()) == (EXIT_OK, told)
+
+
 def test_own_compactor_that_fails_is_a_row_and_not_an_error(tmp_path: Path) -> None:
     assert own(tmp_path, "raise SystemExit(1)")[1]["refused"] == "compactor_failed"
     late = own(tmp_path, "import time; time.sleep(60)", "--compactor-deadline-ms", "300")

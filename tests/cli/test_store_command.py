@@ -170,11 +170,3 @@ def test_store_that_is_not_there_is_refused_and_not_made(tmp_path: Path, command
     result = _gate(command, "--store", _url(missing), *more)
     assert (result.exit_code, "error: store_unavailable:" in result.stderr) == (1, True)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_verify_does_not_migrate_an_older_store(tmp_path: Path) -> None:
-    older = tmp_path / "older.sqlite"
-    older.touch()
-    result = _gate("verify", "--store", _url(older))
-    assert (result.exit_code, "error: store_schema_older:" in result.stderr) == (1, True)
-    assert "gate store migrate" in result.stderr

@@ -11,7 +11,7 @@ from longtask_support import RUN, WORKSPACE, artifact, constraint, item
 from gate.longtask.artifact import RunCheckpoint
 from gate.longtask.canonical_form import canonical_text, content_digest, digest, plain
 from gate.longtask.events import LongTaskError
-from gate.longtask.packet import BuildConfig, Built, Candidate, Provenance, Scope, build_packet
+from gate.longtask.packet import BuildConfig, Built, Candidate, Provenance, Scope, build_packet, lacking
 from gate.longtask.selection import (
     ARTIFACT,
     CURRENT_USER,
@@ -178,6 +178,35 @@ def test_instructions_of_one_source_keep_the_strongest() -> None:
     found = built(strong, instruction("b", source="s"))
     assert found.packet.selected_item_ids == ("a",)
     assert reasons(found, "b") == [("conflict", "dropped", "conflict_lost")]
+
+
+def test_own_statements_of_one_source_stand_beside_each_other_whatever_their_version_and_kind() -> None:
+    own: dict[str, Any] = {"source": "s", "own": True}
+    found = built(instruction("a", **own), instruction("b", **own, version="2"), instruction("c", source="s"))
+    assert found.packet.selected_item_ids == ("a", "b")
+    assert reasons(found, "a") == [("conflict", "kept", "conflict_visible"), ("budget", "selected", "within_budget")]
+
+
+def test_own_statement_that_alone_serves_a_requirement_is_no_duplicate() -> None:
+    same: dict[str, Any] = {"content": "same", "own": True}
+    found = built(candidate("a", required_for=frozenset({"x"}), **same), candidate("b", **same)).packet
+    both = built(
+        candidate("a", required_for=frozenset({"x"}), **same), candidate("b", required_for=frozenset({"y"}), **same)
+    ).packet
+    assert (found.selected_item_ids, both.selected_item_ids, both.missing_requirements) == (("a",), ("a", "b"), ())
+
+
+def test_binding_item_has_room_before_what_stands_higher() -> None:
+    high = candidate("a", retention_priority=RetentionPriority.HIGH, content="12345")
+    found = built(high, candidate("b", binding=True, content="54321"), budget_limit=5)
+    assert found.packet.selected_item_ids == ("b",)
+
+
+def test_lacking_names_what_is_needed_and_would_not_be_there() -> None:
+    items = (candidate("a"), candidate("b", content="says a"), candidate("s", content="AKIAABCDEFGHIJKLMNOP"))
+    wanted = dataclasses.replace(CONFIG, expected_requirements=frozenset({"x"}))
+    assert lacking(items, wanted, needed=("a", "b", "s")) == ("s", "x")
+    assert lacking(items, CONFIG, needed=("a", "b")) == ()
 
 
 def test_tool_schemas_of_one_source_lose_all() -> None:

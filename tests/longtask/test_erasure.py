@@ -3,6 +3,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import secrets
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +15,15 @@ from output_schemas import schema_of
 from task_support import committed
 
 from gate.cli import cli
-from gate.errors import ConflictError, StoreError
+from gate.errors import ConflictError, InputError, StoreError
+from gate.evidence import Run
 from gate.lab import drills
 from gate.lab.longtask import stage
 from gate.lab.longtask.stage import Stage
+from gate.longtask.commit import Committed
 from gate.longtask.log import TaskLog
 from gate.longtask.runbook import RUNBOOK
-from gate.longtask.signals import collect
+from gate.longtask.signals import _repeated, collect
 from gate.pdp import DecisionPoint
 from gate.records import LedgerEntry
 
@@ -106,6 +110,39 @@ def test_tainted_artifact_stops_its_runs_and_lists_what_it_touched(task: Stage) 
     again = task.rehydrator().rehydrate(back.run, second.envelope_id, stage.material())
     assert again.built is None
     assert "artifact_tainted" in again.decision.codes
+
+
+def _forked(task: Stage) -> tuple[Committed, Run, Run]:
+    first, run = committed(task)
+    back = task.rehydrator().rehydrate(run, first.envelope_id, stage.material())
+    assert back.run is not None
+    boundary = task.gate.prepare_boundary(back.run, "fork")
+    task.gate.seal_summary(boundary, "one more line")
+    child = task.gate.resume(boundary.envelope_id, "one more line", back.run).child
+    assert child is not None
+    return first, run, child
+
+
+def test_fork_of_a_run_that_read_a_tainted_artifact_is_stopped(task: Stage) -> None:
+    first, run, child = _forked(task)
+    _, other, bystander = _forked(task)
+    found = json.loads(run_cli(task, "taint", first.artifact.artifact_id, "--reason", "x", "--output", "json").output)
+    assert found["runs"] == sorted([run.run_id, child.run_id])
+    states = [
+        str(record.status) for one in (child, other, bystander) if (record := task.store.run(task.tenant, one.run_id))
+    ]
+    assert states == ["stopped", "running", "running"]
+
+
+def test_forgetting_a_session_reaches_its_fork_in_another_one(task: Stage) -> None:
+    _, run, child = _forked(task)
+    assert child.session_id != run.session_id
+    found = json.loads(run_cli(task, "forget", run.session_id, "--output", "json").output)
+    record = task.store.run(task.tenant, child.run_id)
+    assert record is not None
+    assert (str(record.status), found["counts"]["progress"]) == ("stopped", 2)
+    assert task.store.progress(task.tenant, child.run_id).objective == ""
+    assert run_cli(task, "store", "verify").exit_code == 0
 
 
 def test_unknown_artifact_is_not_tainted(task: Stage) -> None:
@@ -233,6 +270,27 @@ def test_repeated_evidence_after_a_resume_is_counted(task: Stage) -> None:
     assert (found.reloads, found.reloaded_bytes, found.repeated_evidence) == (3, 30, 2)
 
 
+def test_forgotten_run_is_no_failure_among_the_signals(task: Stage) -> None:
+    committed(task)
+    _, run = committed(task)
+    task.store.freeze_session(task.tenant, run.session_id, requested_by="p", reason="")
+    task.store.erase_session(task.tenant, run.session_id)
+    found = collect(task.store, task.tenant)
+    assert (found.runs, found.recoverable_share, found.replay_share) == (1, 1.0, 1.0)
+
+
+def test_evidence_is_repeated_only_since_the_last_resume() -> None:
+    def ledger(*kinds: str) -> list[LedgerEntry]:
+        return [
+            LedgerEntry(tenant_id="t", run_id="r", kind=kind, outcome=outcome, operator="o", audit="loc-1")
+            for kind, _, outcome in (each.partition(":") for each in kinds)
+        ]
+
+    once = ledger("reload:match", "rehydration:ok", "reload:match")
+    assert _repeated(once) == 0
+    assert _repeated([*once, *ledger("rehydration:locator_stale", "reload:match")]) == 1
+
+
 def test_status_command_shows_the_signals_without_a_sidecar(task: Stage) -> None:
     committed(task)
     found = run_cli(task, "status", "--continuity", "--output", "json")
@@ -271,3 +329,38 @@ def test_commands_make_no_store_where_there_is_none(tmp_path: Path, command: tup
     path = tmp_path / "none.sqlite"
     found = CliRunner().invoke(cli, [*command, "--store", f"sqlite:///{path}", "--tenant", "t"])
     assert (found.exit_code, path.exists()) == (1, False)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("forget", "s"),
+        ("taint", "a", "--reason", "r"),
+        ("status", "--continuity"),
+        ("approvals", "list"),
+        ("store", "verify"),
+    ],
+)
+def test_commands_leave_the_schema_of_an_older_store_to_its_migration(tmp_path: Path, command: tuple[str, ...]) -> None:
+    path = tmp_path / "older.sqlite"
+    with closing(sqlite3.connect(path)) as older:
+        older.execute("CREATE TABLE schema_version (version BIGINT NOT NULL PRIMARY KEY, applied_at_ms BIGINT)")
+        older.execute("INSERT INTO schema_version VALUES (7, 0)")
+        older.commit()
+    found = CliRunner().invoke(cli, [*command, "--store", f"sqlite:///{path}", "--tenant", "t"])
+    assert (found.exit_code, "gate store migrate" in found.output + found.stderr) == (1, True)
+    with closing(sqlite3.connect(path)) as after:
+        assert after.execute("SELECT max(version) FROM schema_version").fetchone() == (7,)
+
+
+def test_old_events_are_counted_and_retired_as_text(task: Stage) -> None:
+    committed(task)
+    found = run_cli(task, "store", "retire-events", "--older-than-hours", "0")
+    assert (found.exit_code, found.output.splitlines()[0].split()) == (0, ["run", "can", "be", "retired"])
+
+
+def test_drill_report_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "taken").touch()
+    with pytest.raises(InputError) as refused:
+        drills.Report(drills=(), signals={}, own_runs=()).write(tmp_path / "taken")
+    assert refused.value.code == "report_unwritable"

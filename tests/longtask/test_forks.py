@@ -24,7 +24,7 @@ from gate.records import LocatorResult
 
 def test_fork_has_its_own_run_namespace_workspace_and_pair(task: Stage) -> None:
     done, run = committed(task)
-    child = task.start()
+    child = task.start(session=run.session_id)
     own = task.coordinator(namespace="fork-refactoring", workspace=lambda: "workspace-fork")
     made = fork(run, child, stage.request(child), coordinator=own, cursor=24)
     stored = task.store.task_artifact(task.tenant, made.artifact.artifact_id)
@@ -41,7 +41,7 @@ def test_fork_has_its_own_run_namespace_workspace_and_pair(task: Stage) -> None:
 
 def test_forks_artifact_does_not_back_the_main_line(task: Stage) -> None:
     _, run = committed(task)
-    child = task.start()
+    child = task.start(session=run.session_id)
     own = task.coordinator(namespace="fork-1", workspace=lambda: "workspace-fork")
     made = fork(run, child, stage.request(child), coordinator=own, cursor=24)
     task.live = "workspace-fork"
@@ -60,11 +60,35 @@ def test_fork_that_shares_namespace_or_workspace_is_refused(
 ) -> None:
     run = task.start()
     task.append(run)
-    child = task.start()
+    child = task.start(session=run.session_id)
     own = task.coordinator(namespace=namespace, workspace=lambda: workspace)
     with pytest.raises(LongTaskError) as refused:
         fork(run, child, stage.request(child), coordinator=own, cursor=24)
     assert (refused.value.code, task.store.last_task_event(task.tenant, child.run_id)) == (code, None)
+
+
+def test_fork_to_another_tenant_principal_or_session_copies_nothing(task: Stage) -> None:
+    run = task.start()
+    task.append(run)
+    own = task.coordinator(namespace="fork-1", workspace=lambda: "workspace-fork")
+    here = task.start(session=run.session_id)
+    strangers = [replace(here.identity, tenant_id="other"), replace(here.identity, principal_id="other")]
+    found = []
+    for child in (*(replace(here, identity=one) for one in strangers), task.start()):
+        with pytest.raises(LongTaskError) as refused:
+            fork(run, child, stage.request(child), coordinator=own, cursor=24)
+        found.append(refused.value.code)
+        assert task.store.last_task_event(child.identity.tenant_id or "", child.run_id) is None
+    assert found == ["fork_principal_mismatch", "fork_principal_mismatch", "fork_session_mismatch"]
+
+
+def test_fork_into_the_workspace_that_the_main_line_moved_on_to_is_refused(task: Stage) -> None:
+    run = task.start()
+    task.append(run, last=30)
+    child = task.start(session=run.session_id)
+    own = task.coordinator(namespace="fork-1", workspace=lambda: "workspace-price-v2")
+    with pytest.raises(LongTaskError, match="workspace of its own"):
+        fork(run, child, stage.request(child), coordinator=own, cursor=24)
 
 
 def test_what_a_subagent_hands_back_is_evidence_without_authority(task: Stage) -> None:
@@ -127,6 +151,28 @@ def test_migrated_artifact_has_its_own_id_and_is_committed_as_the_same_generatio
     assert (row.direct_source, row.generation, row.parent_artifact_id) == ("migration", 1, done.artifact.artifact_id)
     assert (row.parent_digest, old.schema_version) == (old.digest, "0.9")
     assert task.rehydrator().rehydrate(resumed.run, again.envelope_id, stage.material()).built is not None
+
+
+def _answering(answer: object) -> Any:
+    class Answering(Older):
+        def migrate(self, data: Mapping[str, Any]) -> Any:
+            if isinstance(answer, Exception):
+                raise answer
+            return super().migrate(data)[0], answer
+
+    return Answering()
+
+
+@pytest.mark.parametrize("lost", [None, "constraints", [{}], ValueError("of a field")])
+def test_migrator_that_fails_or_answers_in_another_form_stops_and_is_told(task: Stage, lost: object) -> None:
+    done, run = committed(task)
+    _as_older(task, done.artifact.artifact_id)
+    with pytest.raises(LongTaskError) as stopped:
+        migrate(
+            task.store, run, done.artifact.artifact_id, _answering(lost), required=["constraints"], operator="drill"
+        )
+    told = [entry.outcome for entry in task.store.task_ledger(task.tenant) if entry.kind == "migration"]
+    assert (stopped.value.code, told) == ("migrator_failed", ["migrator_failed"])
 
 
 @pytest.mark.parametrize(

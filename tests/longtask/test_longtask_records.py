@@ -15,6 +15,7 @@ from gate.longtask.canonical_form import (
     plain,
     serialized_bytes,
 )
+from gate.longtask.commit import Request
 from gate.longtask.events import EvidenceLocator, LongTaskError, WorkingSet, event_from, item_from
 from gate.longtask.vocabulary import ContextKind, InstructionAuthority, RetentionPriority, TrustLevel
 
@@ -52,6 +53,10 @@ def carried(**changes: Any) -> Any:
     return dataclasses.replace(artifact(), **changes)
 
 
+def request(**changes: Any) -> Request:
+    return Request(**{"seed": seed(), "next_step": "go on", **changes})
+
+
 BROKEN: list[tuple[str, Callable[[], Any]]] = [
     ("blank_evidence_locator_id", lambda: locator(locator_id=" ")),
     ("blank_evidence_locator_kind", lambda: locator(kind="")),
@@ -66,6 +71,18 @@ BROKEN: list[tuple[str, Callable[[], Any]]] = [
     ("carry_item_without_source", lambda: item("k", source_event_ids=("e1", " "))),
     ("instruction_authority_required", lambda: item("k", kind=ContextKind.INSTRUCTION)),
     ("non_instruction_authority", lambda: item("k", authority=InstructionAuthority.USER)),
+    ("invalid_carry_item", lambda: item("k", sensitivity="secret")),
+    ("invalid_carry_item", lambda: item("k", source_event_ids="e1")),
+    ("invalid_carry_item", lambda: item("k", required_for={"r"})),
+    ("invalid_event_record", lambda: event(1, event_type="user_update")),
+    ("invalid_event_record", lambda: event(1, payload_ref=7)),
+    ("compaction_request_invalid", lambda: request(next_step=" ")),
+    ("compaction_request_invalid", lambda: request(completed_steps="inspect")),
+    ("compaction_request_invalid", lambda: request(pending_calls=("a", 1))),
+    ("compaction_request_invalid", lambda: request(evidence=(None,))),
+    ("compaction_request_invalid", lambda: request(trigger="idle")),
+    ("secret_request", lambda: request(pending_step="call https://user:pass1@host/")),
+    ("secret_request", lambda: request(evidence=(locator(ref="https://user:pass1@host/"),))),
     ("blank_event_id", lambda: event(1, event_id="")),
     ("blank_run_id", lambda: event(1, run_id="  ")),
     ("non_positive_event_sequence", lambda: event(0)),

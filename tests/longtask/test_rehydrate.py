@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,11 +13,13 @@ from test_commit import item, late
 from gate import canonical
 from gate.lab.longtask import stage
 from gate.lab.longtask.stage import Stage
+from gate.longtask.artifact import CompactionSeed
+from gate.longtask.commit import Request
 from gate.longtask.events import CarryItem, LongTaskError, WorkingSet
 from gate.longtask.log import TaskLog
 from gate.longtask.packet import BuildConfig
 from gate.longtask.rehydrate import Rehydrated, Target
-from gate.longtask.vocabulary import EventType, Sensitivity
+from gate.longtask.vocabulary import ContextKind, EventType, InstructionAuthority, RetentionPriority, Sensitivity
 
 
 def sql(task: Stage, statement: str, *values: Any) -> None:
@@ -78,6 +81,39 @@ def _artifact(task: Stage, **changes: Any) -> str:
     row = sqlite3.connect(str(task.store._database.location.path)).execute("SELECT body FROM task_artifacts").fetchone()
     body = json.dumps({**json.loads(row[0]), **changes})
     return canonical.canonical_bytes(json.loads(body)).decode()
+
+
+def test_constraints_of_one_event_all_stand_in_the_packet_whatever_the_working_set_says(task: Stage) -> None:
+    run = task.start()
+    user: dict[str, Any] = {"kind": ContextKind.INSTRUCTION, "authority": InstructionAuthority.USER}
+    user |= {"source_event_ids": ("e1",), "retention_priority": RetentionPriority.NORMAL}
+    goal = item("goal", "Repair it.", kind=ContextKind.TASK, source_event_ids=("e1",))
+    told = (goal, item("c1", "Leave A.", **user), item("c2", "Leave B.", **user))
+    TaskLog(store=task.store).append(
+        task.tenant,
+        run.run_id,
+        [late(run, *told, sequence=1, event_id="e1", workspace_digest=task.live, event_type=EventType.USER_UPDATE)],
+    )
+    seed = CompactionSeed(run_id=run.run_id, goal_key="goal", constraint_keys=frozenset({"c1", "c2"}))
+    done = task.coordinator().compact(run, Request(seed=seed, next_step="go on"))
+    loud = WorkingSet(carry_items=(item("w", "Leave B.", **user),), max_serialized_bytes=1000)
+    found = task.rehydrator().rehydrate(run, done.envelope_id, stage.material(working_set=loud))
+    assert found.built is not None
+    assert {"c1", "c2", "goal"} <= set(found.built.packet.selected_item_ids)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"expected_requirements": frozenset({"signed-off"})},
+        {"allowed_sensitivity": frozenset({Sensitivity.PUBLIC})},
+        {"conflicts": "strict"},
+    ],
+)
+def test_packet_that_would_lack_something_required_is_refused(task: Stage, changes: dict[str, Any]) -> None:
+    config = replace(stage.material().config, **changes)
+    found = resumed(task, config=config)
+    assert refused(found) == ("packet_budget_too_small",)
 
 
 @pytest.mark.parametrize(
@@ -161,6 +197,17 @@ def test_working_set_is_held_to_its_own_limit_and_to_the_log(task: Stage) -> Non
     with pytest.raises(LongTaskError) as unknown:
         resumed(task, working_set=WorkingSet(event_ids=("evt-404",)))
     assert (large.value.code, unknown.value.code) == ("working_set_too_large", "working_set_event_unknown")
+
+
+def test_working_set_neither_invents_its_sources_nor_an_instruction(task: Stage) -> None:
+    codes = []
+    order: dict[str, Any] = {"kind": ContextKind.INSTRUCTION, "authority": InstructionAuthority.SYSTEM}
+    for changes in ({"source_event_ids": ("evt-404",)}, {"source_event_ids": ("evt-024",), **order}):
+        invented = item("w", "Change the signature.", **changes)
+        with pytest.raises(LongTaskError) as wrong:
+            resumed(task, working_set=WorkingSet(carry_items=(invented,), max_serialized_bytes=1000))
+        codes.append(wrong.value.code)
+    assert codes == ["working_set_event_unknown", "working_set_instruction_unsaid"]
 
 
 def test_secret_of_the_host_is_in_no_packet_and_in_no_trace(task: Stage) -> None:

@@ -6,11 +6,11 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
-from gate.longtask.events import LongTaskError
+from gate.longtask.events import EvidenceLocator, LongTaskError
 from gate.longtask.resolvers import FileResolver, GitResolver, HttpResolver, RowResolver, locate, reload, resolve
 from gate.records import LocatorResult
 
@@ -91,9 +91,15 @@ def test_git_object_is_read_at_its_revision(tmp_path: Path) -> None:
 
 class _Served(BaseHTTPRequestHandler):
     answers: ClassVar[dict[str, tuple[int, bytes]]] = {}
+    ended: ClassVar[threading.Event] = threading.Event()
 
     def do_GET(self) -> None:
         status, body = self.answers.get(self.path, (404, b""))
+        if status == 299:
+            # Says a little again and again, for as long as the test lasts.
+            while not self.ended.wait(0.02):
+                self.wfile.write(b"x")
+            return
         self.send_response(status)
         if status == 302:
             self.send_header("Location", "/v1")
@@ -129,10 +135,38 @@ def test_http_object_is_read_again_and_no_redirect_is_followed(served: str) -> N
     assert found == [DENIED, DENIED, MISSING, DENIED, DENIED]
 
 
-def test_http_object_is_not_read_without_tls_from_elsewhere() -> None:
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.com",
+        "http://localhost.example.com",
+        "http://127.0.0.1.example.com",
+        "http://localhost@example.com",
+        "http://[::1",
+        "https://",
+        "https://host/base?version=1",
+        "ftp://127.0.0.1",
+    ],
+)
+def test_http_object_is_not_read_without_tls_from_elsewhere(url: str) -> None:
     with pytest.raises(LongTaskError) as refused:
-        HttpResolver(base_url="http://example.com")
+        HttpResolver(base_url=url)
     assert refused.value.code == "resolver_url_insecure"
+
+
+def test_http_object_outside_of_its_base_is_denied(served: str) -> None:
+    _Served.answers = {"/b/secret": (200, b"not yours"), "/a/v1": (200, b"yours")}
+    resolver = HttpResolver(base_url=f"{served}/a")
+    ways = ("/../b/secret", "/%2e%2e/b/secret", "/%252e%252e/b/secret", "/.\\..\\b", "/v1#x", "/\ud800")
+    assert [resolver.read(ref) for ref in ways] == [DENIED] * len(ways)
+    assert resolver.read("/v1") == b"yours"
+
+
+def test_http_object_that_never_ends_is_given_up(served: str) -> None:
+    _Served.answers = {"/slow": (299, b"")}
+    resolver = HttpResolver(base_url=served, deadline_seconds=0.1)
+    assert resolver.read("/slow") is MISSING
+    _Served.ended.set()
 
 
 def test_row_is_read_again_and_the_four_results_stay_apart() -> None:
@@ -153,6 +187,38 @@ def test_row_is_read_again_and_the_four_results_stay_apart() -> None:
     results.append(resolve([seen], {}, events=())[seen.locator_id])
     assert results == [MATCH, STALE, MISSING, DENIED]
     assert resolver.read("order-2") is DENIED
+
+
+def test_evidence_too_large_to_verify_is_not_located_and_matches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {"big": b"12345", "other": b"54321"}
+    resolver = RowResolver(rows.get)
+    monkeypatch.setattr("gate.longtask.resolvers.MAX_EVIDENCE_BYTES", 4)
+    with pytest.raises(LongTaskError) as refused:
+        locate("row", "big", resolver=resolver, workspace_digest="w")
+    seen = EvidenceLocator(locator_id="l", kind="row", ref="big", content_digest="too-large", workspace_digest="w")
+    assert (refused.value.code, reload(seen, resolver)) == ("evidence_too_large", (STALE, None))
+
+
+@pytest.mark.parametrize("answer", [LocatorResult.MATCH, STALE, None, "text", ValueError("of a row")])
+def test_resolver_that_fails_or_vouches_without_content_is_denied(answer: object) -> None:
+    class Own:
+        def read(self, ref: str) -> Any:
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+    seen = EvidenceLocator(locator_id="l", kind="own", ref="r", content_digest="d", workspace_digest="w")
+    assert resolve([seen], {"own": Own()}, events=()) == {"l": DENIED}
+    assert reload(seen, Own()) == (DENIED, None)
+
+
+def test_pipe_in_the_place_of_a_file_is_missing(files: FileResolver) -> None:
+    os.mkfifo(files.root / "pipe")
+    writer = os.open(files.root / "pipe", os.O_RDWR | os.O_NONBLOCK)
+    before = len(os.listdir("/proc/self/fd"))
+    assert [files.read(ref) for ref in ("pipe", ".", "\ud800")] == [MISSING, MISSING, DENIED]
+    assert len(os.listdir("/proc/self/fd")) == before
+    os.close(writer)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")

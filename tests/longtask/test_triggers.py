@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gate.longtask.events import LongTaskError
-from gate.longtask.triggers import Trigger, TriggerReason, Water, propose
+from gate.longtask.triggers import Trigger, TriggerReason, Water, frozen_cursor, propose
 
 WATER = Water(capacity=1000, high=700, low=300, output_reserve=100, tool_reserve=100, retry_reserve=100)
 
@@ -52,3 +52,16 @@ def test_water_marks_that_leave_no_reserve_or_no_gap_are_refused(changes: dict[s
     with pytest.raises(LongTaskError) as refused:
         Water(**{**fields, **changes})
     assert refused.value.code == "water_mark_invalid"
+
+
+def test_trigger_freezes_its_own_cursor_but_not_ahead_of_the_log_and_not_once_idleness_is_over() -> None:
+    high = propose(WATER, estimated_bytes=700, cursor=24, compacted_cursor=8)
+    idle = propose(WATER, estimated_bytes=400, cursor=24, compacted_cursor=8, idle=True)
+    assert [frozen_cursor(one, 24) for one in (None, high, idle)] == [24, 24, 24]
+    assert (frozen_cursor(None, 26), frozen_cursor(high, 26)) == (26, 24)
+    codes = []
+    for trigger, newest in ((idle, 25), (high, 23)):
+        with pytest.raises(LongTaskError) as refused:
+            frozen_cursor(trigger, newest)
+        codes.append(refused.value.code)
+    assert codes == ["trigger_not_idle", "trigger_cursor_invalid"]

@@ -13,12 +13,13 @@ import multiprocessing.util
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from gate.compiler import Compiled
 from gate.documents.compaction import CompactionContract
-from gate.errors import InputError
+from gate.errors import GateError, InputError, ToolchainError
 from gate.lab.compaction.compactor import Compactor
 from gate.lab.compaction.fixtures import Variant, variants
 from gate.lab.compaction.ground import ground, trial
@@ -85,7 +86,8 @@ def play(
     context that is done.
 
     Raises `BundleError`, `InputError` (`compaction_contract_missing`, `threshold_unknown`), and whatever the engine
-    cannot do. With several processes a compactor must be one that can be pickled.
+    cannot do; `ToolchainError` (`matrix_process_lost`) for a process that was ended. With several processes a compactor
+    must be one that can be pickled.
     """
     with tempfile.TemporaryDirectory(prefix="gate-matrix-") as name, trial(bundle, Path(name)) as compiled:
         contract = compiled.bundle.compaction
@@ -104,10 +106,17 @@ def play(
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(bundle, engine)) as pool:
         together: list[Played] = []
-        for done in pool.map(_play_in_process, chunks):
-            together += done
-            for _ in done:
-                told()
+        try:
+            for done in pool.map(_play_in_process, chunks):
+                together += done
+                for _ in done:
+                    told()
+        except BrokenProcessPool as exc:
+            raise ToolchainError(
+                "a process that played a part of the matrix ended before its time",
+                code="matrix_process_lost",
+                hint="make room on this machine, or play it in fewer processes",
+            ) from exc
         return tuple(together)
 
 
@@ -136,7 +145,7 @@ def _opened(bundle: Path, engine: str) -> Iterator[tuple[Compiled, DecisionPoint
     with (
         tempfile.TemporaryDirectory(prefix="gate-trial-") as name,
         trial(bundle, Path(name)) as compiled,
-        decision_point(compiled, engine, Path(name)) as (point, _),
+        decision_point(compiled, engine, Path(name), patient=True) as (point, _),
     ):
         yield compiled, point
 
@@ -146,13 +155,22 @@ _serving: list[tuple[Compiled, DecisionPoint]] = []
 # One decision point for each process of a pool, for as long as it lives.
 
 
+_unserved: list[GateError] = []
+# Why this process has none: what ends an initializer would end the whole pool without a word of the reason.
+
+
 def _begin(bundle: Path, engine: str) -> None:
-    _serving.append(_process.enter_context(_opened(bundle, engine)))
+    try:
+        _serving.append(_process.enter_context(_opened(bundle, engine)))
+    except GateError as exc:
+        _unserved.append(exc)
     atexit.register(_process.close)
     # The pool's processes end without the interpreter's own exit handlers.
     multiprocessing.util.Finalize(None, _process.close, exitpriority=10)
 
 
 def _play_in_process(chunk: tuple[tuple[int, Setting], ...]) -> tuple[Played, ...]:
+    if not _serving:
+        raise _unserved[0]
     compiled, point = _serving[0]
     return tuple(_play_chunk(compiled, point, chunk))

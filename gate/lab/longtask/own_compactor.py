@@ -14,12 +14,15 @@ from gate.longtask.events import LongTaskError
 from gate.longtask.generation import Generation, inspect
 from gate.longtask.strategies import Strategy, StrategyOutput, latest_items
 
+OWN = "own compactor"
+"""Name of the section."""
+
 
 def own_compactor(m: Material, strategy: Strategy) -> Section:
     """Two runs of the compactor over the events before the boundary; a refusal is a row, not an error."""
     runs = [_run(m, strategy, number) for number in (1, 2)]
     return Section(
-        name="own compactor",
+        name=OWN,
         about="Keys kept are not statements kept: `unchanged` is the share of required keys that stand as the log has "
         "them, and `drift` and `stops` say what departs from it.",
         rows=tuple(runs),

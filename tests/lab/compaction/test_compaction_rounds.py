@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,9 +18,10 @@ from gate.compiler import Compiled, compile_bundle
 from gate.decision import ActionBlocked
 from gate.documents.compaction import Act
 from gate.enforcement import Gate
+from gate.errors import ToolchainError
 from gate.evidence import Identity
 from gate.evidence.compaction import CompactionSource
-from gate.lab.compaction import metrics
+from gate.lab.compaction import matrix, metrics
 from gate.lab.compaction.compactor import CompactedContext, CompactionError, ContextView
 from gate.lab.compaction.compactors import InjectConsent, NoCompaction, SlidingWindow, Structured
 from gate.lab.compaction.fixtures import Variant
@@ -305,6 +307,22 @@ def test_matrix_in_two_processes_finds_the_same(shipped: Shipped) -> None:
     plan = Plan(compactors=(Structured(),), thresholds=("real",), variants=CHOSEN[:1])
 
     assert play(BUNDLE, plan, engine="opa", jobs=2) == shipped.played[:1]
+
+
+def test_process_whose_engine_is_not_there_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GATE_OPA_BIN", str(tmp_path / "no-opa"))
+    monkeypatch.setattr(matrix, "_unserved", [])
+    matrix._begin(BUNDLE, "opa")
+    with pytest.raises(ToolchainError, match="no-opa"):
+        matrix._play_in_process(())
+
+
+def test_matrix_of_which_a_process_is_lost_is_an_error_of_the_gate(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Called with two arguments it ends the process before it could serve anything.
+    monkeypatch.setattr(matrix, "_begin", os._exit)
+    with pytest.raises(ToolchainError) as lost:
+        play(BUNDLE, Plan(compactors=(Structured(),), variants=CHOSEN[:1]), engine="opa", jobs=2)
+    assert lost.value.code == "matrix_process_lost"
 
 
 def test_figures_without_the_faults_or_of_another_compactor_are_not_released(shipped: Shipped) -> None:
