@@ -9,6 +9,15 @@ import data.gate.capability
 import data.gate.finding
 import data.gate.router
 
+# METADATA
+# title: What the agent was not approved for
+raised := set() if {
+	_approved
+	_somebody_else
+}
+
+else := findings
+
 findings contains finding.new("capability_not_in_inventory", "deny", "cap_403", "", "") if {
 	capability.calling
 	router.catalogued

@@ -85,7 +85,10 @@ missing := _required - _granted
 # METADATA
 # title: The grant is less than what was asked for
 # description: whatever a task achieves under it may be only a part of what was wanted
-partial if count(refused) > 0
+partial if {
+	not _unstated
+	count(refused) > 0
+}
 
 # METADATA
 # title: Scopes that were asked for and not granted

@@ -22,13 +22,13 @@ import data.gate.verifier
 raised := set() if _no_tool
 
 # A host with MCP tools states their server at every call; it is the one section that a plain call has.
-else := mcp.findings if _plain
+else := mcp.raised if _plain
 
 else := union({
 	_of_authorization,
 	_of_binding,
 	_of_catalog,
-	mcp.findings,
+	mcp.raised,
 	_of_oauth,
 	_of_orchestration,
 	_of_routing,
