@@ -150,7 +150,7 @@ _needing_auditor := fixture.put(_bundles, "/triage/approval_policy/delegation_re
 _mira_audits := fixture.put(_needing_auditor, "/triage/reviewers/mira-manager/roles", ["manager", "auditor"])
 
 _codes(doc, bundles) := {[f.code, f.verdict] | some f in found} if {
-	found := delegated.findings with input as doc
+	found := delegated.raised with input as doc
 		with data.gate.agents.bundle_of as fixture.bundle_of
 		with data.gate.bundles as bundles
 }
