@@ -93,7 +93,7 @@ approval_free if {
 	router.policy_decision in {"allow", "deny"}
 	router.capability.approval == "none"
 	router.capability.risk_tier in {"low", "medium", "high"}
-	count(router.demands) == 0
+	router.demands == set()
 	constraint.approval_not_demanded
 }
 

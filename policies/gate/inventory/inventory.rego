@@ -43,7 +43,7 @@ _somebody_else if _none_stated
 _somebody_else if {
 	is_string(router.inventory.runtime_principal)
 	count(_names) > 0
-	count(_names & {lower(trim_space(router.inventory.runtime_principal))}) == 0
+	_names & {lower(trim_space(router.inventory.runtime_principal))} == set()
 }
 
 _none_stated if router.inventory == {}

@@ -85,7 +85,7 @@ default _mcp := null
 
 _mcp := input.evidence.mcp
 
-_unstated if is_null(_mcp)
+_unstated if _mcp == null
 
 # METADATA
 # title: No evidence of a server is wanted, or it is there

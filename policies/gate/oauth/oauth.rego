@@ -118,13 +118,13 @@ default _contract := null
 
 _contract := router.capability.oauth
 
-_contractless if is_null(_contract)
+_contractless if _contract == null
 
 default _grant := null
 
 _grant := input.evidence.oauth_scope
 
-_unstated if is_null(_grant)
+_unstated if _grant == null
 
 _required contains scope if {
 	is_array(_contract.required_scopes)

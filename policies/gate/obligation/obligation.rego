@@ -42,7 +42,7 @@ _nothing_to_do if {
 	capability.calling
 	capability.approval_free
 	capability.unclaimed
-	count(router.redactions) == 0
+	router.redactions == set()
 	not oauth.partial
 	not completion.partial
 }

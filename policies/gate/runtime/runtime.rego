@@ -43,7 +43,7 @@ _no_tool if input.checkpoint in {"input", "llm", "state", "output"}
 _plain if {
 	_plain_operation
 	_plain_agent
-	count(_stated & _sections) == 0
+	_stated & _sections == set()
 	authorization.mode_allowed
 	binding.credential_settled
 	catalog.settled
@@ -54,7 +54,7 @@ _plain if {
 
 _plain_operation if input.operation in {"call_tool", "list_tools"}
 
-_plain_agent if count(object.keys(input.agent) & {"role", "orchestration_pattern", "parent_agent_id"}) == 0
+_plain_agent if object.keys(input.agent) & {"role", "orchestration_pattern", "parent_agent_id"} == set()
 
 # Undefined when the evidence cannot be read; then no guard is passed over.
 _stated := object.keys(input.evidence)
