@@ -143,7 +143,7 @@ def _operand(rule: OperandRule) -> str:
 
 
 def _result(rule: ResultRule) -> str:
-    # False first: what most controls are of most calls, and then nothing else is looked at. At most one of the two holds.
+    # False first, as most controls are of most calls: then nothing else is looked at. At most one of the two holds.
     cases = ((rule.false, "false"), (rule.true, "true"))
     chain = "\n\nelse := ".join(f"{literal(word)} if _{identifier(truth)}" for truth, word in cases)
     return f'_{identifier(rule.name)} := {chain}\n\nelse := "unknown"'
