@@ -143,11 +143,10 @@ def _operand(rule: OperandRule) -> str:
 
 
 def _result(rule: ResultRule) -> str:
-    name = f"_{identifier(rule.name)}"
-    cases = ((rule.true, "true"), (rule.false, "false"))
-    return f'default {name} := "unknown"\n\n' + "\n\n".join(
-        f"{name} := {literal(word)} if _{identifier(truth)}" for truth, word in cases
-    )
+    # False first, as most controls are of most calls: then nothing else is looked at. At most one of the two holds.
+    cases = ((rule.false, "false"), (rule.true, "true"))
+    chain = "\n\nelse := ".join(f"{literal(word)} if _{identifier(truth)}" for truth, word in cases)
+    return f'_{identifier(rule.name)} := {chain}\n\nelse := "unknown"'
 
 
 def _entry(rule: EntryRule) -> str:

@@ -10,6 +10,7 @@ import data.gate.compound.audit as compound_audit
 import data.gate.constraint
 import data.gate.continuity.advice as instead
 import data.gate.evidence
+import data.gate.identity
 import data.gate.oauth
 import data.gate.obligation
 import data.gate.router
@@ -28,18 +29,38 @@ decision := {
 	"obligations": obligation.obligations,
 	"advice": _advice,
 	"audit": object.union(_about, _kept),
+} if {
+	count(_decided) == 1
 }
 
+# Asked first and by itself: what the guards looked at is off the engine's stack before the rest is put together.
+_decided contains verdict.verdict
+
 _about := {
-	"request_id": _request_id,
-	"checkpoint": _checkpoint,
-	"operation": _operation,
-	"trace_id": _trace_id,
+	"request_id": _told.request_id,
+	"checkpoint": _told.checkpoint,
+	"operation": _told.operation,
+	"trace_id": _told.trace_id,
 	"bundle_id": object.get(router.bundle, "bundle_id", null),
 	"bundle_version": object.get(router.bundle, "version", null),
 	"release_identity": object.get(router.bundle, "release_identity", null),
 	"contract_version": object.get(router.bundle, "contract_version", null),
 	"capability": _capability,
+}
+
+# What the guard of identities found in order is told as it stands; anything else only as far as it is text.
+_told := {
+	"request_id": input.request_id,
+	"checkpoint": input.checkpoint,
+	"operation": input.operation,
+	"trace_id": input.trace.trace_id,
+} if identity.in_order
+
+else := {
+	"request_id": _request_id,
+	"checkpoint": _checkpoint,
+	"operation": _operation,
+	"trace_id": _trace_id,
 }
 
 # A guard that is not loaded leaves this undefined, and with it the decision.

@@ -49,11 +49,11 @@ _tool_execution_rollout_health_not_judged_false if {
 	_v_string_evidence_verifier_action_digest == _v_string_digests_action_digest
 }
 
-default _tool_execution_rollout_health_not_judged_result := "unknown"
-
-_tool_execution_rollout_health_not_judged_result := "true" if _tool_execution_rollout_health_not_judged_true
-
 _tool_execution_rollout_health_not_judged_result := "false" if _tool_execution_rollout_health_not_judged_false
+
+else := "true" if _tool_execution_rollout_health_not_judged_true
+
+else := "unknown"
 
 _tool_execution_rollout_health_not_judged_unknown contains "digests.action_digest" if not _v_string_digests_action_digest_typed
 

@@ -109,11 +109,11 @@ _tool_execution_incident_unowned_false if {
 	_v_string_evidence_ownership_owner != ""
 }
 
-default _tool_execution_incident_unowned_result := "unknown"
-
-_tool_execution_incident_unowned_result := "true" if _tool_execution_incident_unowned_true
-
 _tool_execution_incident_unowned_result := "false" if _tool_execution_incident_unowned_false
+
+else := "true" if _tool_execution_incident_unowned_true
+
+else := "unknown"
 
 _tool_execution_incident_unowned_unknown contains "evidence.ownership.owner" if not _v_string_evidence_ownership_owner_typed
 
@@ -244,11 +244,11 @@ _tool_execution_not_the_response_owner_false if {
 	_v_string_evidence_ownership_handover_to == _v_string_identity_principal_id
 }
 
-default _tool_execution_not_the_response_owner_result := "unknown"
-
-_tool_execution_not_the_response_owner_result := "true" if _tool_execution_not_the_response_owner_true
-
 _tool_execution_not_the_response_owner_result := "false" if _tool_execution_not_the_response_owner_false
+
+else := "true" if _tool_execution_not_the_response_owner_true
+
+else := "unknown"
 
 _tool_execution_not_the_response_owner_unknown contains "evidence.ownership.handover_approved" if not _v_boolean_evidence_ownership_handover_approved_typed
 
@@ -384,11 +384,11 @@ _tool_execution_evidence_for_another_incident_false if {
 	_v_string_arguments_incident_id == _v_string_evidence_ownership_incident_id
 }
 
-default _tool_execution_evidence_for_another_incident_result := "unknown"
-
-_tool_execution_evidence_for_another_incident_result := "true" if _tool_execution_evidence_for_another_incident_true
-
 _tool_execution_evidence_for_another_incident_result := "false" if _tool_execution_evidence_for_another_incident_false
+
+else := "true" if _tool_execution_evidence_for_another_incident_true
+
+else := "unknown"
 
 _tool_execution_evidence_for_another_incident_unknown contains "arguments.incident_id" if not _v_string_arguments_incident_id_typed
 
@@ -518,11 +518,11 @@ _tool_execution_ownership_source_untrusted_false if {
 	_v_string_evidence_ownership_source == "incident-registry"
 }
 
-default _tool_execution_ownership_source_untrusted_result := "unknown"
-
-_tool_execution_ownership_source_untrusted_result := "true" if _tool_execution_ownership_source_untrusted_true
-
 _tool_execution_ownership_source_untrusted_result := "false" if _tool_execution_ownership_source_untrusted_false
+
+else := "true" if _tool_execution_ownership_source_untrusted_true
+
+else := "unknown"
 
 _tool_execution_ownership_source_untrusted_unknown contains "evidence.ownership.source" if not _v_string_evidence_ownership_source_typed
 
@@ -656,11 +656,11 @@ _tool_execution_ownership_check_stale_false if {
 	_v_number_evidence_ownership_check_age_ms <= 60000
 }
 
-default _tool_execution_ownership_check_stale_result := "unknown"
-
-_tool_execution_ownership_check_stale_result := "true" if _tool_execution_ownership_check_stale_true
-
 _tool_execution_ownership_check_stale_result := "false" if _tool_execution_ownership_check_stale_false
+
+else := "true" if _tool_execution_ownership_check_stale_true
+
+else := "unknown"
 
 _tool_execution_ownership_check_stale_unknown contains "evidence.ownership.check_age_ms" if not _v_number_evidence_ownership_check_age_ms_typed
 
@@ -695,11 +695,11 @@ _tool_execution_new_owner_not_on_call_false if {
 	_v_string_arguments_new_owner == _v_string_evidence_ownership_on_call
 }
 
-default _tool_execution_new_owner_not_on_call_result := "unknown"
-
-_tool_execution_new_owner_not_on_call_result := "true" if _tool_execution_new_owner_not_on_call_true
-
 _tool_execution_new_owner_not_on_call_result := "false" if _tool_execution_new_owner_not_on_call_false
+
+else := "true" if _tool_execution_new_owner_not_on_call_true
+
+else := "unknown"
 
 _tool_execution_new_owner_not_on_call_unknown contains "arguments.new_owner" if not _v_string_arguments_new_owner_typed
 
@@ -755,11 +755,11 @@ _tool_execution_severity_not_recorded_false if {
 	_v_string_arguments_severity == _v_string_evidence_ownership_severity
 }
 
-default _tool_execution_severity_not_recorded_result := "unknown"
-
-_tool_execution_severity_not_recorded_result := "true" if _tool_execution_severity_not_recorded_true
-
 _tool_execution_severity_not_recorded_result := "false" if _tool_execution_severity_not_recorded_false
+
+else := "true" if _tool_execution_severity_not_recorded_true
+
+else := "unknown"
 
 _tool_execution_severity_not_recorded_unknown contains "arguments.severity" if not _v_string_arguments_severity_typed
 
@@ -832,11 +832,11 @@ _tool_execution_noisy_alert_false if {
 	_v_string_evidence_ownership_alert_state != "noise"
 }
 
-default _tool_execution_noisy_alert_result := "unknown"
-
-_tool_execution_noisy_alert_result := "true" if _tool_execution_noisy_alert_true
-
 _tool_execution_noisy_alert_result := "false" if _tool_execution_noisy_alert_false
+
+else := "true" if _tool_execution_noisy_alert_true
+
+else := "unknown"
 
 _tool_execution_noisy_alert_unknown contains "evidence.ownership.alert_state" if not _v_string_evidence_ownership_alert_state_typed
 
@@ -869,11 +869,11 @@ _tool_execution_unconfirmed_alert_false if {
 	_v_string_evidence_ownership_alert_state == "confirmed"
 }
 
-default _tool_execution_unconfirmed_alert_result := "unknown"
-
-_tool_execution_unconfirmed_alert_result := "true" if _tool_execution_unconfirmed_alert_true
-
 _tool_execution_unconfirmed_alert_result := "false" if _tool_execution_unconfirmed_alert_false
+
+else := "true" if _tool_execution_unconfirmed_alert_true
+
+else := "unknown"
 
 _tool_execution_unconfirmed_alert_unknown contains "evidence.ownership.alert_state" if not _v_string_evidence_ownership_alert_state_typed
 
@@ -908,11 +908,11 @@ _tool_execution_escalation_skips_a_level_false if {
 	_v_number_arguments_to_level == _v_number_evidence_ownership_next_level
 }
 
-default _tool_execution_escalation_skips_a_level_result := "unknown"
-
-_tool_execution_escalation_skips_a_level_result := "true" if _tool_execution_escalation_skips_a_level_true
-
 _tool_execution_escalation_skips_a_level_result := "false" if _tool_execution_escalation_skips_a_level_false
+
+else := "true" if _tool_execution_escalation_skips_a_level_true
+
+else := "unknown"
 
 _tool_execution_escalation_skips_a_level_unknown contains "arguments.to_level" if not _v_number_arguments_to_level_typed
 
@@ -968,11 +968,11 @@ _tool_execution_credential_in_message_false if {
 	not _tool_execution_credential_in_message_1
 }
 
-default _tool_execution_credential_in_message_result := "unknown"
-
-_tool_execution_credential_in_message_result := "true" if _tool_execution_credential_in_message_true
-
 _tool_execution_credential_in_message_result := "false" if _tool_execution_credential_in_message_false
+
+else := "true" if _tool_execution_credential_in_message_true
+
+else := "unknown"
 
 _tool_execution_credential_in_message_unknown contains "arguments.message" if not _v_string_arguments_message_typed
 
@@ -1005,11 +1005,11 @@ _tool_execution_remediation_without_command_false if {
 	_v_string_evidence_ownership_owner_role == "incident_commander"
 }
 
-default _tool_execution_remediation_without_command_result := "unknown"
-
-_tool_execution_remediation_without_command_result := "true" if _tool_execution_remediation_without_command_true
-
 _tool_execution_remediation_without_command_result := "false" if _tool_execution_remediation_without_command_false
+
+else := "true" if _tool_execution_remediation_without_command_true
+
+else := "unknown"
 
 _tool_execution_remediation_without_command_unknown contains "evidence.ownership.owner_role" if not _v_string_evidence_ownership_owner_role_typed
 
@@ -1051,11 +1051,11 @@ _tool_execution_missing_runbook_false if {
 	_v_string_arguments_runbook_id == _v_string_evidence_retrieval_document_id
 }
 
-default _tool_execution_missing_runbook_result := "unknown"
-
-_tool_execution_missing_runbook_result := "true" if _tool_execution_missing_runbook_true
-
 _tool_execution_missing_runbook_result := "false" if _tool_execution_missing_runbook_false
+
+else := "true" if _tool_execution_missing_runbook_true
+
+else := "unknown"
 
 _tool_execution_missing_runbook_unknown contains "arguments.runbook_id" if not _v_string_arguments_runbook_id_typed
 
@@ -1094,11 +1094,11 @@ _tool_execution_runbook_superseded_false if {
 	_v_string_evidence_retrieval_revision == _v_string_evidence_retrieval_current_revision
 }
 
-default _tool_execution_runbook_superseded_result := "unknown"
-
-_tool_execution_runbook_superseded_result := "true" if _tool_execution_runbook_superseded_true
-
 _tool_execution_runbook_superseded_result := "false" if _tool_execution_runbook_superseded_false
+
+else := "true" if _tool_execution_runbook_superseded_true
+
+else := "unknown"
 
 _tool_execution_runbook_superseded_unknown contains "evidence.retrieval.current_revision" if not _v_string_evidence_retrieval_current_revision_typed
 
@@ -1133,11 +1133,11 @@ _tool_execution_wide_blast_radius_false if {
 	_v_string_arguments_blast_radius == "single_host"
 }
 
-default _tool_execution_wide_blast_radius_result := "unknown"
-
-_tool_execution_wide_blast_radius_result := "true" if _tool_execution_wide_blast_radius_true
-
 _tool_execution_wide_blast_radius_result := "false" if _tool_execution_wide_blast_radius_false
+
+else := "true" if _tool_execution_wide_blast_radius_true
+
+else := "unknown"
 
 _tool_execution_wide_blast_radius_unknown contains "arguments.blast_radius" if not _v_string_arguments_blast_radius_typed
 
@@ -1170,11 +1170,11 @@ _tool_execution_lesson_before_review_false if {
 	_v_string_evidence_ownership_review_status == "completed"
 }
 
-default _tool_execution_lesson_before_review_result := "unknown"
-
-_tool_execution_lesson_before_review_result := "true" if _tool_execution_lesson_before_review_true
-
 _tool_execution_lesson_before_review_result := "false" if _tool_execution_lesson_before_review_false
+
+else := "true" if _tool_execution_lesson_before_review_true
+
+else := "unknown"
 
 _tool_execution_lesson_before_review_unknown contains "evidence.ownership.review_status" if not _v_string_evidence_ownership_review_status_typed
 
@@ -1207,11 +1207,11 @@ _state_lesson_before_review_false if {
 	_v_string_evidence_ownership_review_status == "completed"
 }
 
-default _state_lesson_before_review_result := "unknown"
-
-_state_lesson_before_review_result := "true" if _state_lesson_before_review_true
-
 _state_lesson_before_review_result := "false" if _state_lesson_before_review_false
+
+else := "true" if _state_lesson_before_review_true
+
+else := "unknown"
 
 _state_lesson_before_review_unknown contains "evidence.ownership.review_status" if not _v_string_evidence_ownership_review_status_typed
 
@@ -1249,10 +1249,10 @@ _output_no_credential_leaves_false if {
 	not _output_no_credential_leaves_2
 }
 
-default _output_no_credential_leaves_result := "unknown"
-
-_output_no_credential_leaves_result := "true" if _output_no_credential_leaves_true
-
 _output_no_credential_leaves_result := "false" if _output_no_credential_leaves_false
+
+else := "true" if _output_no_credential_leaves_true
+
+else := "unknown"
 
 _output_no_credential_leaves_unknown contains "request.text" if not _v_string_request_text_typed

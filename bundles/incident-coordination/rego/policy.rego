@@ -255,11 +255,11 @@ _when_escalate_incident_false if {
 	_v_number_evidence_ownership_unacknowledged_ms < 900000
 }
 
-default _when_escalate_incident_result := "unknown"
-
-_when_escalate_incident_result := "true" if _when_escalate_incident_true
-
 _when_escalate_incident_result := "false" if _when_escalate_incident_false
+
+else := "true" if _when_escalate_incident_true
+
+else := "unknown"
 
 _when_escalate_incident_unknown contains "evidence.ownership.severity" if not _v_string_evidence_ownership_severity_typed
 

@@ -35,11 +35,11 @@ _input_source_not_approved_true if {
 
 _input_source_not_approved_false if _input_source_not_approved_1
 
-default _input_source_not_approved_result := "unknown"
-
-_input_source_not_approved_result := "true" if _input_source_not_approved_true
-
 _input_source_not_approved_result := "false" if _input_source_not_approved_false
+
+else := "true" if _input_source_not_approved_true
+
+else := "unknown"
 
 _input_source_not_approved_unknown contains "evidence.retrieval.source" if not _v_string_evidence_retrieval_source_typed
 
@@ -72,11 +72,11 @@ _input_document_access_denied_false if {
 	_v_string_evidence_retrieval_access_decision == "granted"
 }
 
-default _input_document_access_denied_result := "unknown"
-
-_input_document_access_denied_result := "true" if _input_document_access_denied_true
-
 _input_document_access_denied_result := "false" if _input_document_access_denied_false
+
+else := "true" if _input_document_access_denied_true
+
+else := "unknown"
 
 _input_document_access_denied_unknown contains "evidence.retrieval.access_decision" if not _v_string_evidence_retrieval_access_decision_typed
 
@@ -111,11 +111,11 @@ _tool_execution_source_not_approved_true if {
 
 _tool_execution_source_not_approved_false if _tool_execution_source_not_approved_1
 
-default _tool_execution_source_not_approved_result := "unknown"
-
-_tool_execution_source_not_approved_result := "true" if _tool_execution_source_not_approved_true
-
 _tool_execution_source_not_approved_result := "false" if _tool_execution_source_not_approved_false
+
+else := "true" if _tool_execution_source_not_approved_true
+
+else := "unknown"
 
 _tool_execution_source_not_approved_unknown contains "evidence.retrieval.source" if not _v_string_evidence_retrieval_source_typed
 
@@ -186,11 +186,11 @@ _tool_execution_document_access_denied_false if {
 	_v_string_evidence_retrieval_access_decision == "granted"
 }
 
-default _tool_execution_document_access_denied_result := "unknown"
-
-_tool_execution_document_access_denied_result := "true" if _tool_execution_document_access_denied_true
-
 _tool_execution_document_access_denied_result := "false" if _tool_execution_document_access_denied_false
+
+else := "true" if _tool_execution_document_access_denied_true
+
+else := "unknown"
 
 _tool_execution_document_access_denied_unknown contains "evidence.retrieval.access_decision" if not _v_string_evidence_retrieval_access_decision_typed
 
@@ -272,11 +272,11 @@ _tool_execution_access_checked_for_another_false if {
 	_v_string_evidence_retrieval_tenant_id == _v_string_identity_tenant_id
 }
 
-default _tool_execution_access_checked_for_another_result := "unknown"
-
-_tool_execution_access_checked_for_another_result := "true" if _tool_execution_access_checked_for_another_true
-
 _tool_execution_access_checked_for_another_result := "false" if _tool_execution_access_checked_for_another_false
+
+else := "true" if _tool_execution_access_checked_for_another_true
+
+else := "unknown"
 
 _tool_execution_access_checked_for_another_unknown contains "evidence.retrieval.principal_id" if not _v_string_evidence_retrieval_principal_id_typed
 
@@ -353,11 +353,11 @@ _tool_execution_access_check_untrusted_false if {
 	_v_string_evidence_retrieval_checked_by == "svc-access-control"
 }
 
-default _tool_execution_access_check_untrusted_result := "unknown"
-
-_tool_execution_access_check_untrusted_result := "true" if _tool_execution_access_check_untrusted_true
-
 _tool_execution_access_check_untrusted_result := "false" if _tool_execution_access_check_untrusted_false
+
+else := "true" if _tool_execution_access_check_untrusted_true
+
+else := "unknown"
 
 _tool_execution_access_check_untrusted_unknown contains "evidence.retrieval.checked_by" if not _v_string_evidence_retrieval_checked_by_typed
 
@@ -434,11 +434,11 @@ _tool_execution_access_check_stale_false if {
 	_v_number_evidence_retrieval_check_age_ms <= 60000
 }
 
-default _tool_execution_access_check_stale_result := "unknown"
-
-_tool_execution_access_check_stale_result := "true" if _tool_execution_access_check_stale_true
-
 _tool_execution_access_check_stale_result := "false" if _tool_execution_access_check_stale_false
+
+else := "true" if _tool_execution_access_check_stale_true
+
+else := "unknown"
 
 _tool_execution_access_check_stale_unknown contains "evidence.retrieval.check_age_ms" if not _v_number_evidence_retrieval_check_age_ms_typed
 
@@ -511,11 +511,11 @@ _tool_execution_evidence_for_another_document_false if {
 	_v_string_arguments_document_id == _v_string_evidence_retrieval_document_id
 }
 
-default _tool_execution_evidence_for_another_document_result := "unknown"
-
-_tool_execution_evidence_for_another_document_result := "true" if _tool_execution_evidence_for_another_document_true
-
 _tool_execution_evidence_for_another_document_result := "false" if _tool_execution_evidence_for_another_document_false
+
+else := "true" if _tool_execution_evidence_for_another_document_true
+
+else := "unknown"
 
 _tool_execution_evidence_for_another_document_unknown contains "arguments.document_id" if not _v_string_arguments_document_id_typed
 
@@ -552,11 +552,11 @@ _tool_execution_classification_too_high_true if {
 
 _tool_execution_classification_too_high_false if _tool_execution_classification_too_high_1
 
-default _tool_execution_classification_too_high_result := "unknown"
-
-_tool_execution_classification_too_high_result := "true" if _tool_execution_classification_too_high_true
-
 _tool_execution_classification_too_high_result := "false" if _tool_execution_classification_too_high_false
+
+else := "true" if _tool_execution_classification_too_high_true
+
+else := "unknown"
 
 _tool_execution_classification_too_high_unknown contains "evidence.retrieval.classification" if not _v_string_evidence_retrieval_classification_typed
 
@@ -633,11 +633,11 @@ _tool_execution_page_expired_false if {
 	_v_number_evidence_retrieval_age_ms <= 2592000000
 }
 
-default _tool_execution_page_expired_result := "unknown"
-
-_tool_execution_page_expired_result := "true" if _tool_execution_page_expired_true
-
 _tool_execution_page_expired_result := "false" if _tool_execution_page_expired_false
+
+else := "true" if _tool_execution_page_expired_true
+
+else := "unknown"
 
 _tool_execution_page_expired_unknown contains "evidence.retrieval.age_ms" if not _v_number_evidence_retrieval_age_ms_typed
 
@@ -670,11 +670,11 @@ _tool_execution_page_ageing_false if {
 	_v_number_evidence_retrieval_age_ms <= 604800000
 }
 
-default _tool_execution_page_ageing_result := "unknown"
-
-_tool_execution_page_ageing_result := "true" if _tool_execution_page_ageing_true
-
 _tool_execution_page_ageing_result := "false" if _tool_execution_page_ageing_false
+
+else := "true" if _tool_execution_page_ageing_true
+
+else := "unknown"
 
 _tool_execution_page_ageing_unknown contains "evidence.retrieval.age_ms" if not _v_number_evidence_retrieval_age_ms_typed
 
@@ -728,11 +728,11 @@ _tool_execution_fact_superseded_false if {
 	_v_string_evidence_retrieval_revision == _v_string_evidence_retrieval_current_revision
 }
 
-default _tool_execution_fact_superseded_result := "unknown"
-
-_tool_execution_fact_superseded_result := "true" if _tool_execution_fact_superseded_true
-
 _tool_execution_fact_superseded_result := "false" if _tool_execution_fact_superseded_false
+
+else := "true" if _tool_execution_fact_superseded_true
+
+else := "unknown"
 
 _tool_execution_fact_superseded_unknown contains "evidence.retrieval.current_revision" if not _v_string_evidence_retrieval_current_revision_typed
 
@@ -767,11 +767,11 @@ _tool_execution_memory_without_provenance_false if {
 	_v_string_evidence_retrieval_provenance == "attributed"
 }
 
-default _tool_execution_memory_without_provenance_result := "unknown"
-
-_tool_execution_memory_without_provenance_result := "true" if _tool_execution_memory_without_provenance_true
-
 _tool_execution_memory_without_provenance_result := "false" if _tool_execution_memory_without_provenance_false
+
+else := "true" if _tool_execution_memory_without_provenance_true
+
+else := "unknown"
 
 _tool_execution_memory_without_provenance_unknown contains "evidence.retrieval.provenance" if not _v_string_evidence_retrieval_provenance_typed
 
@@ -804,11 +804,11 @@ _state_memory_without_provenance_false if {
 	_v_string_evidence_retrieval_provenance == "attributed"
 }
 
-default _state_memory_without_provenance_result := "unknown"
-
-_state_memory_without_provenance_result := "true" if _state_memory_without_provenance_true
-
 _state_memory_without_provenance_result := "false" if _state_memory_without_provenance_false
+
+else := "true" if _state_memory_without_provenance_true
+
+else := "unknown"
 
 _state_memory_without_provenance_unknown contains "evidence.retrieval.provenance" if not _v_string_evidence_retrieval_provenance_typed
 
@@ -843,11 +843,11 @@ _state_fact_superseded_false if {
 	_v_string_evidence_retrieval_revision == _v_string_evidence_retrieval_current_revision
 }
 
-default _state_fact_superseded_result := "unknown"
-
-_state_fact_superseded_result := "true" if _state_fact_superseded_true
-
 _state_fact_superseded_result := "false" if _state_fact_superseded_false
+
+else := "true" if _state_fact_superseded_true
+
+else := "unknown"
 
 _state_fact_superseded_unknown contains "evidence.retrieval.current_revision" if not _v_string_evidence_retrieval_current_revision_typed
 
@@ -882,11 +882,11 @@ _state_document_access_denied_false if {
 	_v_string_evidence_retrieval_access_decision == "granted"
 }
 
-default _state_document_access_denied_result := "unknown"
-
-_state_document_access_denied_result := "true" if _state_document_access_denied_true
-
 _state_document_access_denied_result := "false" if _state_document_access_denied_false
+
+else := "true" if _state_document_access_denied_true
+
+else := "unknown"
 
 _state_document_access_denied_unknown contains "evidence.retrieval.access_decision" if not _v_string_evidence_retrieval_access_decision_typed
 
@@ -919,11 +919,11 @@ _tool_execution_only_public_leaves_false if {
 	_v_string_evidence_retrieval_classification == "public"
 }
 
-default _tool_execution_only_public_leaves_result := "unknown"
-
-_tool_execution_only_public_leaves_result := "true" if _tool_execution_only_public_leaves_true
-
 _tool_execution_only_public_leaves_result := "false" if _tool_execution_only_public_leaves_false
+
+else := "true" if _tool_execution_only_public_leaves_true
+
+else := "unknown"
 
 _tool_execution_only_public_leaves_unknown contains "evidence.retrieval.classification" if not _v_string_evidence_retrieval_classification_typed
 
@@ -956,11 +956,11 @@ _tool_execution_disputed_answer_needs_reviewer_false if {
 	_v_boolean_evidence_retrieval_conflicting == false
 }
 
-default _tool_execution_disputed_answer_needs_reviewer_result := "unknown"
-
-_tool_execution_disputed_answer_needs_reviewer_result := "true" if _tool_execution_disputed_answer_needs_reviewer_true
-
 _tool_execution_disputed_answer_needs_reviewer_result := "false" if _tool_execution_disputed_answer_needs_reviewer_false
+
+else := "true" if _tool_execution_disputed_answer_needs_reviewer_true
+
+else := "unknown"
 
 _tool_execution_disputed_answer_needs_reviewer_unknown contains "evidence.retrieval.conflicting" if not _v_boolean_evidence_retrieval_conflicting_typed
 
@@ -1002,11 +1002,11 @@ _tool_execution_private_contact_in_note_false if {
 	not _tool_execution_private_contact_in_note_2
 }
 
-default _tool_execution_private_contact_in_note_result := "unknown"
-
-_tool_execution_private_contact_in_note_result := "true" if _tool_execution_private_contact_in_note_true
-
 _tool_execution_private_contact_in_note_result := "false" if _tool_execution_private_contact_in_note_false
+
+else := "true" if _tool_execution_private_contact_in_note_true
+
+else := "unknown"
 
 _tool_execution_private_contact_in_note_unknown contains "arguments.note" if not _v_string_arguments_note_typed
 
@@ -1046,11 +1046,11 @@ _output_answer_without_source_false if {
 	_v_string_evidence_retrieval_provenance == "attributed"
 }
 
-default _output_answer_without_source_result := "unknown"
-
-_output_answer_without_source_result := "true" if _output_answer_without_source_true
-
 _output_answer_without_source_result := "false" if _output_answer_without_source_false
+
+else := "true" if _output_answer_without_source_true
+
+else := "unknown"
 
 _output_answer_without_source_unknown contains "evidence.retrieval.provenance" if not _v_string_evidence_retrieval_provenance_typed
 
@@ -1085,11 +1085,11 @@ _output_document_access_denied_false if {
 	_v_string_evidence_retrieval_access_decision == "granted"
 }
 
-default _output_document_access_denied_result := "unknown"
-
-_output_document_access_denied_result := "true" if _output_document_access_denied_true
-
 _output_document_access_denied_result := "false" if _output_document_access_denied_false
+
+else := "true" if _output_document_access_denied_true
+
+else := "unknown"
 
 _output_document_access_denied_unknown contains "evidence.retrieval.access_decision" if not _v_string_evidence_retrieval_access_decision_typed
 
@@ -1124,11 +1124,11 @@ _output_fact_superseded_false if {
 	_v_string_evidence_retrieval_revision == _v_string_evidence_retrieval_current_revision
 }
 
-default _output_fact_superseded_result := "unknown"
-
-_output_fact_superseded_result := "true" if _output_fact_superseded_true
-
 _output_fact_superseded_result := "false" if _output_fact_superseded_false
+
+else := "true" if _output_fact_superseded_true
+
+else := "unknown"
 
 _output_fact_superseded_unknown contains "evidence.retrieval.current_revision" if not _v_string_evidence_retrieval_current_revision_typed
 
@@ -1163,11 +1163,11 @@ _output_conflicting_sources_false if {
 	_v_boolean_evidence_retrieval_conflicting == false
 }
 
-default _output_conflicting_sources_result := "unknown"
-
-_output_conflicting_sources_result := "true" if _output_conflicting_sources_true
-
 _output_conflicting_sources_result := "false" if _output_conflicting_sources_false
+
+else := "true" if _output_conflicting_sources_true
+
+else := "unknown"
 
 _output_conflicting_sources_unknown contains "evidence.retrieval.conflicting" if not _v_boolean_evidence_retrieval_conflicting_typed
 
@@ -1228,10 +1228,10 @@ _output_no_credential_leaves_false if {
 	not _output_no_credential_leaves_2
 }
 
-default _output_no_credential_leaves_result := "unknown"
-
-_output_no_credential_leaves_result := "true" if _output_no_credential_leaves_true
-
 _output_no_credential_leaves_result := "false" if _output_no_credential_leaves_false
+
+else := "true" if _output_no_credential_leaves_true
+
+else := "unknown"
 
 _output_no_credential_leaves_unknown contains "request.text" if not _v_string_request_text_typed

@@ -86,11 +86,11 @@ _tool_execution_refund_of_verified_duplicate_false if {
 	_v_number_arguments_amount_minor <= _v_number_evidence_charge_review_amount_minor
 }
 
-default _tool_execution_refund_of_verified_duplicate_result := "unknown"
-
-_tool_execution_refund_of_verified_duplicate_result := "true" if _tool_execution_refund_of_verified_duplicate_true
-
 _tool_execution_refund_of_verified_duplicate_result := "false" if _tool_execution_refund_of_verified_duplicate_false
+
+else := "true" if _tool_execution_refund_of_verified_duplicate_true
+
+else := "unknown"
 
 _tool_execution_refund_of_verified_duplicate_unknown contains "arguments.amount_minor" if not _v_number_arguments_amount_minor_typed
 
@@ -145,11 +145,11 @@ _tool_execution_refund_review_over_25_false if {
 	_v_number_arguments_amount_minor <= 2500
 }
 
-default _tool_execution_refund_review_over_25_result := "unknown"
-
-_tool_execution_refund_review_over_25_result := "true" if _tool_execution_refund_review_over_25_true
-
 _tool_execution_refund_review_over_25_result := "false" if _tool_execution_refund_review_over_25_false
+
+else := "true" if _tool_execution_refund_review_over_25_true
+
+else := "unknown"
 
 _tool_execution_refund_review_over_25_unknown contains "arguments.amount_minor" if not _v_number_arguments_amount_minor_typed
 
@@ -182,11 +182,11 @@ _tool_execution_refund_manager_over_100_false if {
 	_v_number_arguments_amount_minor <= 10000
 }
 
-default _tool_execution_refund_manager_over_100_result := "unknown"
-
-_tool_execution_refund_manager_over_100_result := "true" if _tool_execution_refund_manager_over_100_true
-
 _tool_execution_refund_manager_over_100_result := "false" if _tool_execution_refund_manager_over_100_false
+
+else := "true" if _tool_execution_refund_manager_over_100_true
+
+else := "unknown"
 
 _tool_execution_refund_manager_over_100_unknown contains "arguments.amount_minor" if not _v_number_arguments_amount_minor_typed
 
@@ -247,10 +247,10 @@ _tool_execution_refund_note_without_card_false if {
 	not _tool_execution_refund_note_without_card_2
 }
 
-default _tool_execution_refund_note_without_card_result := "unknown"
-
-_tool_execution_refund_note_without_card_result := "true" if _tool_execution_refund_note_without_card_true
-
 _tool_execution_refund_note_without_card_result := "false" if _tool_execution_refund_note_without_card_false
+
+else := "true" if _tool_execution_refund_note_without_card_true
+
+else := "unknown"
 
 _tool_execution_refund_note_without_card_unknown contains "arguments.note" if not _v_string_arguments_note_typed

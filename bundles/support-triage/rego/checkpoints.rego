@@ -40,11 +40,11 @@ _tool_execution_no_external_write_without_approval_false if {
 	_v_string_side_effect != "external_write"
 }
 
-default _tool_execution_no_external_write_without_approval_result := "unknown"
-
-_tool_execution_no_external_write_without_approval_result := "true" if _tool_execution_no_external_write_without_approval_true
-
 _tool_execution_no_external_write_without_approval_result := "false" if _tool_execution_no_external_write_without_approval_false
+
+else := "true" if _tool_execution_no_external_write_without_approval_true
+
+else := "unknown"
 
 _tool_execution_no_external_write_without_approval_unknown contains "risk_tier" if not _v_string_risk_tier_typed
 
@@ -81,11 +81,11 @@ _tool_execution_requester_principal_mismatch_false if {
 	_v_string_arguments_requester_id == _v_string_identity_principal_id
 }
 
-default _tool_execution_requester_principal_mismatch_result := "unknown"
-
-_tool_execution_requester_principal_mismatch_result := "true" if _tool_execution_requester_principal_mismatch_true
-
 _tool_execution_requester_principal_mismatch_result := "false" if _tool_execution_requester_principal_mismatch_false
+
+else := "true" if _tool_execution_requester_principal_mismatch_true
+
+else := "unknown"
 
 _tool_execution_requester_principal_mismatch_unknown contains "arguments.requester_id" if not _v_string_arguments_requester_id_typed
 
@@ -129,11 +129,11 @@ _tool_execution_no_secret_in_ticket_false if {
 	not _tool_execution_no_secret_in_ticket_2
 }
 
-default _tool_execution_no_secret_in_ticket_result := "unknown"
-
-_tool_execution_no_secret_in_ticket_result := "true" if _tool_execution_no_secret_in_ticket_true
-
 _tool_execution_no_secret_in_ticket_result := "false" if _tool_execution_no_secret_in_ticket_false
+
+else := "true" if _tool_execution_no_secret_in_ticket_true
+
+else := "unknown"
 
 _tool_execution_no_secret_in_ticket_unknown contains "arguments.body" if not _v_string_arguments_body_typed
 
@@ -171,11 +171,11 @@ _tool_execution_long_search_query_false if {
 	_v_number_arguments_limit <= 20
 }
 
-default _tool_execution_long_search_query_result := "unknown"
-
-_tool_execution_long_search_query_result := "true" if _tool_execution_long_search_query_true
-
 _tool_execution_long_search_query_result := "false" if _tool_execution_long_search_query_false
+
+else := "true" if _tool_execution_long_search_query_true
+
+else := "unknown"
 
 _tool_execution_long_search_query_unknown contains "arguments.limit" if not _v_number_arguments_limit_typed
 
@@ -213,10 +213,10 @@ _output_no_credential_leaves_false if {
 	not _output_no_credential_leaves_2
 }
 
-default _output_no_credential_leaves_result := "unknown"
-
-_output_no_credential_leaves_result := "true" if _output_no_credential_leaves_true
-
 _output_no_credential_leaves_result := "false" if _output_no_credential_leaves_false
+
+else := "true" if _output_no_credential_leaves_true
+
+else := "unknown"
 
 _output_no_credential_leaves_unknown contains "request.text" if not _v_string_request_text_typed

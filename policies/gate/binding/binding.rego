@@ -101,7 +101,7 @@ default _contract := null
 
 _contract := router.capability.credential
 
-_contractless if is_null(_contract)
+_contractless if _contract == null
 
 default _destination := null
 
@@ -115,7 +115,7 @@ default _credential := null
 
 _credential := input.evidence.credential_binding
 
-_no_credential if is_null(_credential)
+_no_credential if _credential == null
 
 # Whom the call is for, from the verified context. An argument of the model's is never looked at.
 default _acting := null

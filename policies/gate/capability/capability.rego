@@ -9,6 +9,31 @@ import data.gate.constraint
 import data.gate.finding
 import data.gate.router
 
+# METADATA
+# title: What is wrong with the call
+# description: a call that is in order in every respect of the rules below pays for one rule
+raised := set() if _in_order
+
+else := findings
+
+_in_order if {
+	_catalogued_call
+	_network_allowed
+	_egress_stated
+	_facts_current
+	_arguments_valid
+	_key_in_order
+	_effect_identified
+}
+
+_key_in_order if _key_not_needed
+
+_key_in_order if _key_stated
+
+_effect_identified if unclaimed
+
+_effect_identified if _identified
+
 findings contains finding.new("capability_unknown", "deny", "cap_404", "", "") if {
 	calling
 	not router.named
@@ -36,14 +61,12 @@ findings contains finding.new("arguments_invalid", "deny", "gate.capability", ""
 
 findings contains finding.new("idempotency_key_missing", "deny", "gate.capability", "", "") if {
 	_catalogued_call
-	not _key_not_needed
-	not _key_stated
+	not _key_in_order
 }
 
 findings contains finding.new("identifying_argument_missing", "deny", "gate.capability", "", "") if {
 	_catalogued_call
-	not unclaimed
-	not _identified
+	not _effect_identified
 }
 
 # METADATA
@@ -70,7 +93,7 @@ approval_free if {
 	router.policy_decision in {"allow", "deny"}
 	router.capability.approval == "none"
 	router.capability.risk_tier in {"low", "medium", "high"}
-	count(router.demands) == 0
+	router.demands == set()
 	constraint.approval_not_demanded
 }
 

@@ -223,7 +223,7 @@ test_none_egress_not_needed_without_network if {
 _codes(doc) := _codes_in(doc, fixture.bundles)
 
 _codes_in(doc, bundles) := {f.code |
-	some f in capability.findings with input as doc
+	some f in capability.raised with input as doc
 		with data.gate.agents.bundle_of as fixture.bundle_of
 		with data.gate.bundles as bundles
 }

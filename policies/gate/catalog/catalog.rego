@@ -81,7 +81,7 @@ default _pin := null
 
 _pin := router.capability.tool_definition
 
-_unpinned if is_null(_pin)
+_unpinned if _pin == null
 
 _as_reviewed if {
 	is_string(_pin)

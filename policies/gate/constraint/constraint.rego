@@ -9,6 +9,13 @@ import data.gate.evidence.known
 import data.gate.finding
 import data.gate.router
 
+# METADATA
+# title: What the user forbade of the call
+# description: most calls are under no constraint, and pay for one rule
+raised := set() if _unconstrained
+
+else := findings
+
 findings contains finding.new("constraint_unreadable", "deny", "gate.constraint", "", "") if {
 	_calling
 	not _readable
@@ -54,8 +61,10 @@ _most_literals := 32
 
 _calling if input.operation in {"call_tool", "resume_tool"}
 
-# Most calls have none; the list is still stated, and empty.
-_readable if input.state.constraints == []
+# The list is still stated, and empty.
+_unconstrained if input.state.constraints == []
+
+_readable if _unconstrained
 
 _readable if {
 	is_array(input.state.constraints)
@@ -158,7 +167,7 @@ _right_sound(l) if {
 	is_number(l.value)
 }
 
-_nothing_denied if input.state.constraints == []
+_nothing_denied if _unconstrained
 
 _nothing_denied if {
 	count([c | some c in input.state.constraints; _denies_not(c)]) == count(input.state.constraints)
@@ -168,7 +177,7 @@ _denies_not(c) if c.action == "require_approval"
 
 _denies_not(c) if _released(c)
 
-_nothing_demanded if input.state.constraints == []
+_nothing_demanded if _unconstrained
 
 _nothing_demanded if {
 	count([c | some c in input.state.constraints; _demands_not(c)]) == count(input.state.constraints)

@@ -19,8 +19,8 @@ raised := set() if _uncontracted
 else := findings
 
 _uncontracted if {
-	count(known.contracted) == 0
-	count(_required) == 0
+	known.contracted == set()
+	_required == set()
 }
 
 findings contains finding.new(
@@ -84,7 +84,7 @@ _needed := _of_guards | _required
 
 # METADATA
 # title: Which section does not count, and why, for people
-advice := [] if count(known.contracted) == 0
+advice := [] if known.contracted == set()
 
 else := [{"type": "warn", "code": pair[1], "source": pair[0]} | some pair in sort(_doubted)]
 

@@ -43,7 +43,9 @@ else := 0
 # METADATA
 # title: Strictest verdict of a set of findings
 # description: no findings at all is a deny
-strictest(findings) := precedence[min({rank(f.verdict) | some f in findings} | _least(findings))]
+strictest(findings) := "allow" if {f.verdict | some f in findings} == {"allow"}
+
+else := precedence[min({rank(f.verdict) | some f in findings} | _least(findings))]
 
 _least(findings) := set() if count(findings) > 0
 

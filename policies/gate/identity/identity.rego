@@ -10,11 +10,13 @@ import data.gate.finding
 # METADATA
 # title: What the document does not say of itself
 # description: one that is in order in every respect of the rules below pays for one rule
-raised := set() if _in_order
+raised := set() if in_order
 
 else := findings
 
-_in_order if {
+# METADATA
+# title: The document says of itself what it must
+in_order if {
 	input.schema_version == "gate-input/v1"
 	is_string(input.request_id)
 	input.request_id != ""

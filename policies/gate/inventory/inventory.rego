@@ -9,6 +9,15 @@ import data.gate.capability
 import data.gate.finding
 import data.gate.router
 
+# METADATA
+# title: What the agent was not approved for
+raised := set() if {
+	_approved
+	_somebody_else
+}
+
+else := findings
+
 findings contains finding.new("capability_not_in_inventory", "deny", "cap_403", "", "") if {
 	capability.calling
 	router.catalogued
@@ -34,7 +43,7 @@ _somebody_else if _none_stated
 _somebody_else if {
 	is_string(router.inventory.runtime_principal)
 	count(_names) > 0
-	count(_names & {lower(trim_space(router.inventory.runtime_principal))}) == 0
+	_names & {lower(trim_space(router.inventory.runtime_principal))} == set()
 }
 
 _none_stated if router.inventory == {}

@@ -65,7 +65,7 @@ _bundles := fixture.put(fixture.bundles, "/triage/inventory", {
 })
 
 _codes(doc, bundles) := {f.code | some f in found} if {
-	found := inventory.findings with input as doc
+	found := inventory.raised with input as doc
 		with data.gate.agents.bundle_of as fixture.bundle_of
 		with data.gate.bundles as bundles
 }

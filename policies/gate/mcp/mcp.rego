@@ -10,6 +10,25 @@ import data.gate.capability
 import data.gate.finding
 import data.gate.router
 
+# METADATA
+# title: What is wrong with the server
+# description: one that is in order in every respect of the rules below pays for one rule
+raised := set() if {
+	evidence_settled
+	_server_in_order
+}
+
+else := findings
+
+_server_in_order if _unstated
+
+_server_in_order if {
+	_source_accepted
+	_owner_accepted
+	_auth_accepted
+	_known_server
+}
+
 findings contains finding.new(
 	"mcp_evidence_missing", "deny", "gate.mcp", "mcp.mcp_evidence_required",
 	"runtime-controls.yaml#/runtime_controls/mcp/mcp_evidence_required",
@@ -66,7 +85,7 @@ default _mcp := null
 
 _mcp := input.evidence.mcp
 
-_unstated if is_null(_mcp)
+_unstated if _mcp == null
 
 # METADATA
 # title: No evidence of a server is wanted, or it is there

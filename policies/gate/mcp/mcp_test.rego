@@ -175,7 +175,7 @@ _codes(doc, bundles) := {f.code | some f in _findings(doc, bundles)}
 _verdicts(doc, bundles) := {[f.code, f.verdict] | some f in _findings(doc, bundles)}
 
 _findings(doc, bundles) := found if {
-	found := mcp.findings with input as doc
+	found := mcp.raised with input as doc
 		with data.gate.agents.bundle_of as fixture.bundle_of
 		with data.gate.bundles as bundles
 }

@@ -85,7 +85,10 @@ missing := _required - _granted
 # METADATA
 # title: The grant is less than what was asked for
 # description: whatever a task achieves under it may be only a part of what was wanted
-partial if count(refused) > 0
+partial if {
+	not _unstated
+	count(refused) > 0
+}
 
 # METADATA
 # title: Scopes that were asked for and not granted
@@ -115,13 +118,13 @@ default _contract := null
 
 _contract := router.capability.oauth
 
-_contractless if is_null(_contract)
+_contractless if _contract == null
 
 default _grant := null
 
 _grant := input.evidence.oauth_scope
 
-_unstated if is_null(_grant)
+_unstated if _grant == null
 
 _required contains scope if {
 	is_array(_contract.required_scopes)

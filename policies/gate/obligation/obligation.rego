@@ -29,10 +29,23 @@ import data.gate.verdict
 
 # METADATA
 # title: Every obligation of the decision
-obligations := array.concat(
+# description: a call that is allowed, and about which none of the rules below has anything to say, pays for one rule
+obligations := [] if _nothing_to_do
+
+else := array.concat(
 	array.concat(array.concat(_for_approval, _for_effect), array.concat(_for_plan, _for_run)),
 	array.concat(array.concat(_for_content, _for_result), _for_continuity),
 )
+
+_nothing_to_do if {
+	verdict.verdict == "allow"
+	capability.calling
+	capability.approval_free
+	capability.unclaimed
+	router.redactions == set()
+	not oauth.partial
+	not completion.partial
+}
 
 # A call that needs none has no approval to move, and no transition is one: the plain case stands first, and is cheap.
 _for_approval := [] if {

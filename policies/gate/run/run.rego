@@ -7,6 +7,7 @@ package gate.run
 
 import data.gate.continuity.handoff
 import data.gate.finding
+import data.gate.identity
 import data.gate.router
 
 # METADATA
@@ -17,12 +18,10 @@ raised := set() if _in_order
 else := findings
 
 _in_order if {
+	identity.in_order # tenant, principal and agent are text
 	input.state.run.status == "running"
-	is_string(input.identity.tenant_id)
 	input.state.run.tenant_id == input.identity.tenant_id
-	is_string(input.identity.principal_id)
 	input.state.run.principal_id == input.identity.principal_id
-	is_string(input.agent.agent_id)
 	input.state.run.agent_id == input.agent.agent_id
 	is_string(input.trace.run_id)
 	input.state.run.run_id == input.trace.run_id

@@ -22,13 +22,13 @@ import data.gate.verifier
 raised := set() if _no_tool
 
 # A host with MCP tools states their server at every call; it is the one section that a plain call has.
-else := mcp.findings if _plain
+else := mcp.raised if _plain
 
 else := union({
 	_of_authorization,
 	_of_binding,
 	_of_catalog,
-	mcp.findings,
+	mcp.raised,
 	_of_oauth,
 	_of_orchestration,
 	_of_routing,
@@ -43,7 +43,7 @@ _no_tool if input.checkpoint in {"input", "llm", "state", "output"}
 _plain if {
 	_plain_operation
 	_plain_agent
-	count(_stated & _sections) == 0
+	_stated & _sections == set()
 	authorization.mode_allowed
 	binding.credential_settled
 	catalog.settled
@@ -54,7 +54,7 @@ _plain if {
 
 _plain_operation if input.operation in {"call_tool", "list_tools"}
 
-_plain_agent if count(object.keys(input.agent) & {"role", "orchestration_pattern", "parent_agent_id"}) == 0
+_plain_agent if object.keys(input.agent) & {"role", "orchestration_pattern", "parent_agent_id"} == set()
 
 # Undefined when the evidence cannot be read; then no guard is passed over.
 _stated := object.keys(input.evidence)

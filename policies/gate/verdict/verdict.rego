@@ -108,27 +108,27 @@ _well_formed(f) if {
 	f.verdict in finding.verdicts
 }
 
-_collected := union({
-	identity.raised,
-	run.raised,
-	router.findings,
-	capability.findings,
-	operation.findings,
-	effect.raised,
-	limit.raised,
-	evidence.raised,
-	approval.raised,
-	delegated.findings,
-	inventory.findings,
+# Every group of guards answers, or nothing is decided: the number is that of the rules below.
+_collected := union({answer[1] | some answer in _answers}) if count(_answers) == 5
+
+# Each group is asked in a rule of its own. Asked in one expression, every guard would be evaluated inside the one before,
+# on a stack a megabyte deep; what does not fit into the processor's cache is paid for twice.
+_answers contains ["who asks", union({identity.raised, run.raised, router.findings})]
+
+_answers contains ["what is asked", union({capability.raised, operation.findings, inventory.raised, constraint.raised})]
+
+_answers contains ["who agreed to what effect", union({effect.raised, limit.raised, approval.raised, delegated.raised})]
+
+_answers contains ["what is known of it", union({evidence.raised, runtime.raised})]
+
+_answers contains ["what went before", union({
 	_of_transition,
-	runtime.raised,
-	constraint.findings,
 	continuity.raised,
 	trajectory.raised,
 	compound.raised,
 	longtask.raised,
 	compaction_release.raised,
-})
+})]
 
 # A call is about no record that a person moves, and does not pay for their guards.
 _of_transition := set() if not router.transition

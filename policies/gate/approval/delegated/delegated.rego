@@ -13,6 +13,16 @@ import data.gate.router
 import data.gate.transition
 import data.gate.transition.lapse
 
+# METADATA
+# title: What is missing from a call in a user's name
+# description: a call in nobody's name lacks nothing of it
+raised := set() if {
+	capability.calling
+	_own_call
+}
+
+else := findings
+
 findings contains finding.new("delegated_principal_unbound", "deny", "gate.approval.delegated", "", "") if {
 	capability.calling
 	router.catalogued

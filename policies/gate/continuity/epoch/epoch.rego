@@ -20,7 +20,8 @@ else := findings
 
 _settled if {
 	_no_boundary
-	_both_stated
+	is_number(_host_epoch)
+	_host_epoch >= 1
 	_host_epoch == input.state.run.epoch
 	_nothing_to_confirm
 }

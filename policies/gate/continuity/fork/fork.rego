@@ -24,8 +24,8 @@ findings contains finding.new("fork_child_not_new", "deny", "gate.continuity.for
 }
 
 findings contains finding.new("approval_not_inherited", "require_approval", "gate.continuity.fork", "", "") if {
-	approval.needed
 	not _approval_own
+	approval.needed
 }
 
 # METADATA

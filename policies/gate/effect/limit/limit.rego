@@ -12,7 +12,7 @@ import data.gate.router
 # METADATA
 # title: What the call would spend and cannot
 # description: a call that no limit binds has nothing to count
-raised := set() if count(router.limits) == 0
+raised := set() if router.limits == set()
 
 else := findings
 

@@ -91,7 +91,7 @@ default _pair := null
 
 _pair := input.state.continuity.boundary.pair
 
-_absent if is_null(_section)
+_absent if _section == null
 
 default _section := null
 
