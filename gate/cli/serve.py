@@ -120,7 +120,7 @@ def serve(
     ready = False
     try:
         with _interruptible(), contextlib.ExitStack() as stack:
-            token = read_token(where) if where.exists() else None
+            token = read_token(where) if os.path.lexists(where) else None
             source = (
                 static(tarball, key)
                 if tarball is not None

@@ -6,6 +6,7 @@ Starts nothing; a bundle is looked at, verified when there is a key, and handed 
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 import tempfile
 from collections.abc import Iterator
@@ -90,7 +91,7 @@ def static(tarball: Path, key: VerificationKey | None) -> Source:
         verify_bundle(tarball, key)
     revision = manifest_revision(tarball)
     # A build without a key may be served without its provenance, never beside somebody else's.
-    if key is not None or provenance_path(tarball).exists():
+    if key is not None or os.path.lexists(provenance_path(tarball)):
         check_provenance(tarball, revision=revision, key=key)
     return Source(tarball=tarball)
 

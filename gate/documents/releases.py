@@ -6,6 +6,7 @@ Reads and checks the order and the chain of the entries. It must not compare the
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -109,8 +110,12 @@ def load_ledger(folder: Path) -> Ledger:
     Raises `BundleError`: what strict YAML and the schema say, `ledger_out_of_order`, `ledger_rewritten`.
     """
     path = folder / LEDGER
-    if not path.exists() and not path.is_symlink():
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
         return Ledger(str(path))
+    except (OSError, ValueError):
+        pass  # a ledger that cannot be seen is not an empty one: reading it says what is wrong
     document = read_document(path)
     problems = schema_problems(document, schema("releases"))
     if problems:

@@ -164,3 +164,18 @@ def test_ctrl_c_while_reading_stdin_is_quiet_and_not_a_success(bundle: Path) -> 
 def test_script_answers_as_the_group_does(bundle: Path) -> None:
     done = subprocess.run(_gate("validate", bundle), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{bundle} is valid\n", "")
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        (">&-", (0, "")),
+        (">/dev/full", (1, "error: output_unwritable: the output could not be written\nhint: free some space\n")),
+    ],
+)
+def test_output_that_is_closed_or_full_is_no_traceback(bundle: Path, output: str, expected: tuple[int, str]) -> None:
+    command = [sys.executable, "-m", "gate.cli", "releases", str(bundle)]
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {output}', "-", *command], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == expected

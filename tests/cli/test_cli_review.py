@@ -174,6 +174,19 @@ def test_releases_of_a_bundle_without_a_ledger_are_none(bundle: Path) -> None:
     assert run("releases", bundle, "--at", "yesterday").stderr.startswith("error: timestamp_invalid")
 
 
+@pytest.mark.parametrize("name", ["", "gone", "x" * 300])
+def test_releases_where_no_bundle_is_are_an_error_and_not_none(tmp_path: Path, name: str) -> None:
+    result = run("releases", tmp_path / name)
+    assert (result.exit_code, result.stdout) == (5, "")
+    assert result.stderr.startswith(f"{tmp_path / name}:1:1: bundle_")
+
+
+def test_diff_of_a_name_that_no_system_has_is_an_error(bundle: Path) -> None:
+    result = run("diff", "x" * 300, bundle)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("error: diff_side_unreadable: ")
+
+
 def test_releases_at_a_time_names_the_one_in_force(repo: Path) -> None:
     bundle = repo / "bundles" / "support-triage"
     (first, *_) = document(run("releases", bundle, "--output", "json"))["releases"]

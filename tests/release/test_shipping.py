@@ -48,12 +48,15 @@ def ship(opa_binary: Path, tmp_path: Path) -> Ship:
 
 
 def refused(ship: Ship, compiled: Compiled, told: Told | None = None, **settings: Any) -> str:
-    """The code; the ledger must be what it was, to the letter."""
+    """The code; the ledger must be what it was, to the letter, and no tarball more than before."""
     file = compiled.bundle.folder / "releases.yaml"
+    dist = compiled.bundle.folder.parent / "dist"
     before = file.read_bytes() if file.exists() else None
+    built = sorted(dist.glob("**/*"))
     with pytest.raises((ReleaseRefused, BundleError)) as caught:
         ship(compiled, told, **settings)
     assert (file.read_bytes() if file.exists() else None) == before
+    assert sorted(dist.glob("**/*")) == built
     if isinstance(caught.value, ReleaseRefused):
         assert caught.value.exit_code == EXIT_DENIED
         return caught.value.code

@@ -82,6 +82,20 @@ def test_private_key_is_no_verification_key_and_a_wrong_name_no_id(tmp_path: Pat
     assert code(lambda: VerificationKey.read(tmp_path / "a.pem")) == "verification_key_unfit"
     assert code(lambda: VerificationKey.read(tmp_path / "none.pub")) == "verification_key_unreadable"
     assert code(lambda: VerificationKey.read(tmp_path / "a.pub", key_id="1 2")) == "verification_key_unfit"
+    # What could not be verified with must not be signed with either.
+    assert code(lambda: read_signing_key(tmp_path / "a.pem", key_id="")) == "verification_key_unfit"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [(".", "key_file_unwritable"), ("a.pub", "key_file_unwritable"), ("my key.pem", "verification_key_unfit")],
+)
+def test_key_file_whose_name_gives_no_pair_or_no_id_is_refused_and_nothing_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, expected: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert code(lambda: new_pair(Path(name), kind="rsa")) == expected
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_build_signed_with_rsa_is_the_same_each_time_and_with_ecdsa_verifies(
