@@ -24,6 +24,7 @@ from gate.errors import BundleError, InputError, Problem
 LEDGER = "releases.yaml"
 
 _PARTS = re.compile(r"[0-9]+|[A-Za-z]+|[.+-]")
+_VERSION = re.compile(r"\A[0-9A-Za-z][0-9A-Za-z.+-]{0,63}\Z")
 _RANK = {"-": 0, "+": 2, ".": 3}
 _END = 1
 """Where a version ends: after `1.0-rc1`, before `1.0+2` and `1.0.1`."""
@@ -46,6 +47,11 @@ def version_order(version: str) -> tuple[int | str, ...]:
         order.append(int(part) if part.isdigit() else part)
         separated = False
     return (*order, _END)
+
+
+def is_version(text: str) -> bool:
+    """Whether a bundle may have this version; what is none orders before every one, and must bound nothing."""
+    return _VERSION.match(text) is not None
 
 
 def version_below(one: str, other: str) -> bool:

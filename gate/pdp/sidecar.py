@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Protocol
 
+from gate.documents.releases import is_version
 from gate.errors import PdpError, ToolchainError
 from gate.pdp.address import listening_at
 from gate.pdp.container import OpaContainer
@@ -98,6 +99,8 @@ class Sidecar:
         container. Raises `ToolchainError` when a bundle is refused, when something is at the address already, and
         when OPA exits early or does not become ready in `startup_timeout_s` seconds.
         """
+        if not all(map(is_version, (minimum or {}).values())):
+            raise ToolchainError("a minimum that is no version bounds nothing", code="sidecar_misconfigured")
         source = None if tarball is None else Path(tarball).absolute()
         if (source is None) == (polling is None):
             raise ToolchainError("a sidecar serves either a tarball or what it follows", code="sidecar_misconfigured")
