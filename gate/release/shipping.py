@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from gate.canonical import digest_bytes
 from gate.compiler import Compiled
-from gate.documents import load_cases
+from gate.documents import load_cases, schema
 from gate.documents.releases import LEDGER, Ledger, Release, load_ledger, version_below
 from gate.errors import EXIT_DENIED, BundleError, GateError, Problem
 from gate.pdp import Sidecar
@@ -74,10 +75,13 @@ def release_bundle(
     by default its tarball in `out_dir`, else the commit that recorded it. `released_at`: RFC 3339.
 
     Raises `ReleaseRefused` (`release_version_differs`, `release_version_not_above`, `release_change_differs`,
-    `release_loosens`, `release_previous_missing`), and `BundleError` for stale Rego, changed content and failing cases.
+    `release_loosens`, `release_previous_missing`, `release_name_unfit`), and `BundleError` for stale Rego, changed
+    content and failing cases.
     """
     ledger = load_ledger(compiled.bundle.folder)
     _require_new(compiled, ledger, version)
+    _require_fit("change_id", change_id)
+    _require_fit("approver", approver)
     change = _change(compiled, change_id)
     require_checked_in([compiled])
     with _stage(out_dir) as stage:
@@ -140,6 +144,17 @@ def _require_new(compiled: Compiled, ledger: Ledger, wanted: str | None) -> None
             f"version `{stated}` is not above `{ledger.last.version}`, the last that was released",
             code="release_version_not_above",
             hint="give `bundle.yaml` a higher version",
+        )
+
+
+def _require_fit(name: str, given: str | None) -> None:
+    """Returns when the ledger can hold what was given; a release takes minutes, so it is asked first."""
+    pattern = schema("releases")["properties"]["releases"]["items"]["properties"][name]["pattern"]
+    if given is not None and re.fullmatch(str(pattern).strip("^$"), given) is None:
+        raise ReleaseRefused(
+            f"`{given}` is not what the ledger takes for its `{name}`",
+            code="release_name_unfit",
+            hint="a letter, and then letters, digits, `_`, `.`, `-`, as in `CHG-7` or `mira@example.org`",
         )
 
 

@@ -246,6 +246,20 @@ def test_trace_of_an_executed_call_leads_to_who_signed_it_and_to_its_effect(worl
     assert text.count("decided, from here on, by ") == 1
 
 
+def test_trace_whose_last_line_is_cut_still_says_what_it_holds_and_is_doubted(world: World, tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    traced(world, file)
+    asked = ("trace", "trace-1", "--bundle", world.bundle, "--trace", file, "--output", "json")
+    whole = document(run(*asked))
+    lines = file.read_bytes().count(b"\n")
+    with file.open("ab") as more:
+        more.write(b'{"at_ms": 1, "event')
+    result = run(*asked)
+    assert document(result)["steps"] == whole["steps"]
+    assert (result.exit_code, whole["steps"] != []) == (3, True)
+    assert f"note: 1 lines of the trace are no events, the first is line {lines + 1}\n" in result.stderr
+
+
 def test_trace_that_nobody_knows_is_not_found(world: World) -> None:
     result = run("trace", "trace-x", "--bundle", world.bundle, *world.records)
     assert (result.exit_code, result.stdout) == (3, "nothing is known of trace trace-x\n")

@@ -140,6 +140,14 @@ def test_diff_that_gives_no_known_answer_is_refused(folder: Path, ship: Ship) ->
     assert refused(ship, bump(folder), Told("fine"), change_id="chg-1", approver="ana") == "release_loosens"
 
 
+@pytest.mark.parametrize("given", [{"approver": "  "}, {"approver": "mi\nra"}, {"change_id": ""}])
+def test_name_that_the_ledger_could_not_hold_is_refused_before_anything_is_built(
+    folder: Path, ship: Ship, given: dict[str, str]
+) -> None:
+    assert refused(ship, compile_bundle(folder), **given) == "release_name_unfit"
+    assert not (folder.parent / "dist").exists()
+
+
 def test_change_of_the_bundle_and_of_the_command_must_agree(folder: Path, ship: Ship) -> None:
     compiled = edit(folder, "bundle.yaml", "  redaction_policy:", "  change_id: chg-1\n  redaction_policy:")
     assert refused(ship, compiled, change_id="chg-2") == "release_change_differs"
