@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 from importlib import metadata
+from types import FrameType
 from typing import Any
 
 import click
@@ -156,6 +157,10 @@ for _command in COMMANDS:
 def main() -> None:
     """The entry point of the `gate` script; never returns."""
     _open_streams()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # Ended by a CI or a closed terminal: what was started and every scratch folder goes away on the way out.
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _ended)
     try:
         cli(prog_name="gate")
     except OSError as exc:
@@ -165,6 +170,10 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still held back has nowhere to go at the end
         _report(GateError("the output could not be written", code="output_unwritable", hint="free some space"))
         raise SystemExit(EXIT_UNDECIDED) from None
+
+
+def _ended(number: int, _: FrameType | None) -> None:
+    raise SystemExit(128 + number)
 
 
 def _open_streams() -> None:

@@ -59,6 +59,12 @@ def version_below(one: str, other: str) -> bool:
     return _sortable(version_order(one)) < _sortable(version_order(other))
 
 
+def sealed(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """`entry` of the ledger with the digest of the rest of it: against a slip of the hand, not against a forger."""
+    rest = {key: value for key, value in entry.items() if key != "seal"}
+    return {**rest, "seal": digest(rest)}
+
+
 def _sortable(order: tuple[int | str, ...]) -> list[tuple[bool, int, str]]:
     # As OPA compares arrays: position by position, numbers before words.
     return [(False, part, "") if isinstance(part, int) else (True, 0, part) for part in order]
@@ -87,6 +93,8 @@ class Release:
     """`first`, `none`, `tightens`, `loosens` or `mixed`."""
     digest: str
     """Of the entry itself; what the next one calls `previous`."""
+    sealed: bool = False
+    """Whether the entry holds the digest of the rest of itself, and it is the one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +165,7 @@ def _release(document: Document, index: int, entry: dict[str, Any], problems: li
         released_at_ms=released_at_ms,
         decision_diff=entry["decision_diff"],
         digest=digest(entry),
+        sealed="seal" in entry,
     )
 
 
@@ -176,6 +185,11 @@ def _check_order(
     if entry["previous"] != (None if last is None else last.digest):
         hint = "restore the ledger from version control; it is only ever appended to"
         problem("previous", "ledger_rewritten", "the entry before this one is not what it was", hint)
+    if "seal" in entry and sealed(entry) != entry:
+        hint = "restore the ledger from version control; only `gate release` writes it"
+        problem("seal", "ledger_rewritten", f"the entry of version `{release.version}` was changed", hint)
+    if "seal" not in entry and last is not None and last.sealed:
+        problem("version", "ledger_rewritten", f"the entry of version `{release.version}` has no seal")
     if not release.revision.endswith(f"@{release.version}+{release.content_digest.removeprefix('sha256:')}"):
         problem("revision", "ledger_rewritten", "the revision is not that of this version and content")
     if (release.decision_diff == "first") != (last is None):

@@ -29,6 +29,8 @@ from gate.release.ledger import append_release, core_digest, require_immutable
 from gate.release.provenance import attest, git
 from gate.release.signing import SigningKey
 
+_STARTUP_TIMEOUT_S = 60.0
+"""Nobody waits for an answer here, and a machine that builds is busy."""
 FIRST = "first"
 LABELS = frozenset({"none", "tightens", "loosens", "mixed"})
 LOOSER = frozenset({"loosens", "mixed"})
@@ -171,7 +173,12 @@ def _require_passing(compiled: Compiled, built: Built, binary: Path, signing_key
     with tempfile.TemporaryDirectory(prefix="gate-") as scratch:
         place = Path(scratch)
         with Sidecar.start(
-            tarball=built.path, opa=binary, listen=place / "s" / "opa.sock", work_dir=place / "w", key=key
+            tarball=built.path,
+            opa=binary,
+            listen=place / "s" / "opa.sock",
+            work_dir=place / "w",
+            key=key,
+            startup_timeout_s=_STARTUP_TIMEOUT_S,
         ) as sidecar:
             client = sidecar.client(timeout_ms=10_000)
             try:

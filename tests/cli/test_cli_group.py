@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -179,3 +180,17 @@ def test_output_that_is_closed_or_full_is_no_traceback(bundle: Path, output: str
         ["sh", "-c", f'exec "$@" {output}', "-", *command], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == expected
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_command_that_is_ended_leaves_no_scratch_folder(bundle: Path, tmp_path: Path, number: int) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    command = [sys.executable, "-m", "gate.cli", "test", str(bundle), "--engine", "opa"]
+    with subprocess.Popen(command, env={**os.environ, "TMPDIR": str(scratch)}, stderr=subprocess.DEVNULL) as process:
+        while not list(scratch.glob("*/*")):
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(number)
+        assert process.wait(timeout=60) == 128 + number
+    assert list(scratch.iterdir()) == []
