@@ -181,10 +181,25 @@ def test_releases_where_no_bundle_is_are_an_error_and_not_none(tmp_path: Path, n
     assert result.stderr.startswith(f"{tmp_path / name}:1:1: bundle_")
 
 
-def test_diff_of_a_name_that_no_system_has_is_an_error(bundle: Path) -> None:
-    result = run("diff", "x" * 300, bundle)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith("error: diff_side_unreadable: ")
+@pytest.mark.parametrize(
+    ("command", "code", "stderr"),
+    [
+        (("diff", "NAME", "b"), 1, "error: diff_side_unreadable: "),
+        (("build", "BUNDLE", "--out", "NAME"), 1, "error: build_failed: "),
+        (("validate", "NAME"), 5, ""),
+        (("compaction-gate", "NAME", "--compactor", "truncate"), 1, "error: contract_unknown: "),
+    ],
+)
+@pytest.mark.parametrize("kind", ["long", "loop"])
+def test_name_that_leads_nowhere_is_an_error(
+    bundle: Path, tmp_path: Path, command: tuple[str, ...], code: int, stderr: str, kind: str
+) -> None:
+    name = tmp_path / ("x" * 300 if kind == "long" else "loop")
+    if kind == "loop":
+        name.symlink_to(name)
+    result = run(*({"NAME": name, "BUNDLE": bundle}.get(word, word) for word in command))
+    assert result.exit_code == code
+    assert result.stderr.startswith(stderr)
 
 
 def test_releases_at_a_time_names_the_one_in_force(repo: Path) -> None:
