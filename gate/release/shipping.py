@@ -152,7 +152,7 @@ def _require_new(compiled: Compiled, ledger: Ledger, wanted: str | None) -> None
 def _require_fit(name: str, given: str | None) -> None:
     """Returns when the ledger can hold what was given; a release takes minutes, so it is asked first."""
     pattern = schema("releases")["properties"]["releases"]["items"]["properties"][name]["pattern"]
-    if given is not None and re.fullmatch(str(pattern).strip("^$"), given) is None:
+    if given and re.fullmatch(str(pattern).strip("^$"), given) is None:
         raise ReleaseRefused(
             f"`{given}` is not what the ledger takes for its `{name}`",
             code="release_name_unfit",

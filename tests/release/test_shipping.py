@@ -140,7 +140,7 @@ def test_diff_that_gives_no_known_answer_is_refused(folder: Path, ship: Ship) ->
     assert refused(ship, bump(folder), Told("fine"), change_id="chg-1", approver="ana") == "release_loosens"
 
 
-@pytest.mark.parametrize("given", [{"approver": "  "}, {"approver": "mi\nra"}, {"change_id": ""}])
+@pytest.mark.parametrize("given", [{"approver": "  "}, {"approver": "mi\nra"}, {"change_id": "chg 1"}])
 def test_name_that_the_ledger_could_not_hold_is_refused_before_anything_is_built(
     folder: Path, ship: Ship, given: dict[str, str]
 ) -> None:
