@@ -6,8 +6,12 @@ swallowed.
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
+import sys
 from importlib import metadata
+from types import FrameType
 from typing import Any
 
 import click
@@ -43,7 +47,7 @@ from gate.cli.trace import trace
 from gate.cli.validate import validate
 from gate.decision import ActionBlocked
 from gate.documents import visible
-from gate.errors import BundleError, GateError
+from gate.errors import EXIT_UNDECIDED, BundleError, GateError
 from gate.opa import OPA_VERSION
 
 COMMANDS: tuple[click.Command, ...] = (
@@ -152,4 +156,34 @@ for _command in COMMANDS:
 
 def main() -> None:
     """The entry point of the `gate` script; never returns."""
-    cli(prog_name="gate")
+    _open_streams()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # Ended by a CI or a closed terminal: what was started and every scratch folder goes away on the way out.
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _ended)
+    try:
+        cli(prog_name="gate")
+    except OSError as exc:
+        # A file that could not be written is reported where it is written; without a name it is the output.
+        if exc.errno != errno.ENOSPC or exc.filename is not None:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still held back has nowhere to go at the end
+        _report(GateError("the output could not be written", code="output_unwritable", hint="free some space"))
+        raise SystemExit(EXIT_UNDECIDED) from None
+
+
+def _ended(number: int, _: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+def _open_streams() -> None:
+    """Opens what the caller has closed: the next file opened would otherwise take its place, a store or a key."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+    sys.stdin, sys.stdout, sys.stderr = (
+        stream if stream is not None else open(number, mode, closefd=False)  # noqa: SIM115 - for as long as we live
+        for number, (stream, mode) in enumerate(((sys.stdin, "r"), (sys.stdout, "w"), (sys.stderr, "w")))
+    )

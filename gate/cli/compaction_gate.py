@@ -91,7 +91,7 @@ def compaction_gate(
 
 
 def _bundle(contract: Path) -> Path:
-    if contract.is_dir():
+    if os.path.isdir(contract):
         return contract
     if contract.name != _CONTRACT:
         raise InputError(

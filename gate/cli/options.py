@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import click
 
+from gate.documents.releases import is_version
 from gate.pdp import VerificationKey
 from gate.release.signing import read_signing_key
 
@@ -248,7 +249,7 @@ def minimum_option(function: Function) -> Function:
         found: dict[str, str] = {}
         for value in values:
             bundle_id, equals, version = value.partition("=")
-            if not bundle_id or not equals or not version or bundle_id in found:
+            if not bundle_id or not equals or not is_version(version) or bundle_id in found:
                 raise click.BadParameter("use BUNDLE_ID=VERSION, once for each bundle")
             found[bundle_id] = version
         return found

@@ -9,9 +9,11 @@ import click
 
 from gate.cli.options import PATH, option, output_option
 from gate.cli.rendering import cell, emit_fields, emit_json, emit_table
-from gate.documents.releases import Release, load_ledger
+from gate.documents.bundle import ENVELOPE
+from gate.documents.files import entries
+from gate.documents.releases import LEDGER, Release, load_ledger
 from gate.documents.timestamps import parse_rfc3339_ms
-from gate.errors import EXIT_DENIED
+from gate.errors import EXIT_DENIED, BundleError, Problem
 
 
 @click.command()
@@ -24,6 +26,10 @@ def releases(bundle: Path, at: str | None, output: str) -> None:
     Exits 3 when none was in force. A release is in force from its time until the next one.
     """
     at_ms = None if at is None else parse_rfc3339_ms(at)
+    if not {ENVELOPE, LEDGER} & set(entries(bundle, code="bundle_not_a_folder")):
+        raise BundleError(
+            [Problem(str(bundle), 1, 1, "bundle_absent", f"there is neither {ENVELOPE} nor {LEDGER} here")]
+        )
     ledger = load_ledger(bundle)
     if at_ms is None:
         if output == "json":

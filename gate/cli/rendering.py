@@ -21,6 +21,8 @@ from gate.documents import escaped, visible
 
 # Enough spaces to push the end of a value to where the eye takes it for a line of its own.
 _GAP = re.compile(" {3,}")
+_NARROWEST = 10
+"""Characters a column needs: of a narrower one, frame included, nothing is left to be read."""
 
 
 def quoted(value: Any) -> str:
@@ -51,8 +53,9 @@ def emit_fields(fields: Iterable[tuple[str, str]], *, indent: str = "") -> None:
 
 
 def emit_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table on a terminal; elsewhere one tab-separated line a row under a line of names."""
-    if not sys.stdout.isatty():
+    """A table on a terminal wide enough for one; elsewhere one tab-separated line a row under a line of names."""
+    console = Console()
+    if not sys.stdout.isatty() or console.width < _NARROWEST * len(columns):
         click.echo("\t".join(columns))
         for row in rows:
             click.echo("\t".join(row))
@@ -60,7 +63,7 @@ def emit_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     table = Table(*columns)
     for row in rows:
         table.add_row(*(Text(word, overflow="fold") for word in row))
-    Console().print(table)
+    console.print(table)
 
 
 def note(text: str) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import click
+from click.core import ParameterSource
 
 from gate import opa
 from gate.cli.options import PATH, minimum_option, option, output_option, verification_options
@@ -81,7 +82,8 @@ _LOOK_S = 1.0
     "--token-file",
     type=PATH,
     envvar="GATE_TOKEN_FILE",
-    help="Bearer token to use; made, with mode 0600, when it is not there. Default: WORK_DIR/token.",
+    help="Bearer token to use; made, with mode 0600, when it is not there (it must be, with --prepare). "
+    "Default: WORK_DIR/token.",
 )
 @output_option()
 def serve(
@@ -110,9 +112,13 @@ def serve(
         raise click.UsageError("--watch needs --verification-key: whoever can publish could otherwise decide")
     if watch_token_file is not None and (watch is None or "://" not in watch):
         raise click.UsageError("--watch-token-file needs --watch with a URL")
+    _require_used("inside", prepare is not None, "--inside needs --prepare")
+    _require_used("poll", watch is not None, "--poll needs --watch")
     tls = tls_of(tls_cert, tls_key, tls_ca)
     if prepare is not None:
-        prepared(prepare, inside, tarball, key, minimum, listen, output)
+        if docker or tls is not None or work_dir is not None:
+            raise click.UsageError("--prepare starts nothing: it takes no --docker, no --tls-... and no --work-dir")
+        prepared(prepare, inside, tarball, key, minimum, listen, diagnostics_port, token_file, output)
         return
     binary = opa.find().path
     folder = work_dir if work_dir is not None else Path(tempfile.mkdtemp(prefix="gate-serve-"))
@@ -120,7 +126,7 @@ def serve(
     ready = False
     try:
         with _interruptible(), contextlib.ExitStack() as stack:
-            token = read_token(where) if where.exists() else None
+            token = read_token(where) if os.path.lexists(where) else None
             source = (
                 static(tarball, key)
                 if tarball is not None
@@ -164,6 +170,12 @@ def serve(
         raise
     # Its log is kept: it says why.
     raise ToolchainError("opa ended while it was serving", code="sidecar_ended", hint=f"see `{sidecar.log_file}`")
+
+
+def _require_used(name: str, used: bool, otherwise: str) -> None:
+    """Raises `click.UsageError` for an option that was given and would change nothing."""
+    if not used and click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE:
+        raise click.UsageError(otherwise)
 
 
 def _wait(sidecar: Sidecar, *, follow: bool) -> None:

@@ -6,6 +6,7 @@ Starts nothing; a bundle is looked at, verified when there is a key, and handed 
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ import click
 
 from gate.cli.rendering import cell, emit_fields, emit_json
 from gate.cli.sources import read_token
+from gate.errors import ToolchainError
 from gate.pdp import Polling, Tls, VerificationKey, manifest_revision, verify_bundle
 from gate.pdp.sidecar import checked_revision
 from gate.pdp.sidecar_files import Serving, prepare, token_path
@@ -50,19 +52,29 @@ def prepared(
     key: VerificationKey | None,
     minimum: dict[str, str],
     listen: tuple[Literal["tcp"] | Path, int],
+    diagnostics_port: int | None,
+    token_file: Path | None,
     output: str,
 ) -> None:
-    """Writes what an OPA started elsewhere needs into `folder`, and prints how to start it."""
+    """Writes what an OPA started elsewhere needs into `folder`, and prints how to start it.
+
+    The token is the one in `token_file`, which then has to be there, or a new one.
+    """
     if tarball is None:
         raise click.UsageError("--prepare needs a TARBALL")
     address, port = listen
     if not isinstance(address, Path) and not port:
         raise click.UsageError("--prepare needs --listen with a port or a socket")
+    if diagnostics_port == 0:
+        raise click.UsageError("--prepare needs a --diagnostics-port of its own")
+    token = secrets.token_urlsafe(32) if token_file is None else read_token(token_file)
     static(tarball, key)
     revision = checked_revision(tarball, key, minimum)
-    serving = Serving(tarball=tarball, revisions=(revision,), key=key, minimum=minimum)
+    probed = diagnostics_port is not None
+    serving = Serving(tarball=tarball, revisions=(revision,), key=key, minimum=minimum, diagnostics=probed)
     where = f"unix://{address}" if isinstance(address, Path) else f"127.0.0.1:{port}"
-    command = prepare(folder, serving, token=secrets.token_urlsafe(32), inside=inside, address=where)
+    diagnostics = f"127.0.0.1:{diagnostics_port}" if probed else None
+    command = prepare(folder, serving, token=token, inside=inside, address=where, diagnostics=diagnostics)
     if output == "json":
         emit_json({"revision": revision, "command": command, "token_file": str(token_path(folder).absolute())})
     else:
@@ -90,7 +102,7 @@ def static(tarball: Path, key: VerificationKey | None) -> Source:
         verify_bundle(tarball, key)
     revision = manifest_revision(tarball)
     # A build without a key may be served without its provenance, never beside somebody else's.
-    if key is not None or provenance_path(tarball).exists():
+    if key is not None or os.path.lexists(provenance_path(tarball)):
         check_provenance(tarball, revision=revision, key=key)
     return Source(tarball=tarball)
 
@@ -110,5 +122,11 @@ def followed(
             fetch(polling, first)
         else:
             first = Path(watch) / PUBLISHED
+            if not os.path.isfile(first):
+                raise ToolchainError(
+                    f"`{watch}` holds no published bundle",
+                    code="bundle_unreadable",
+                    hint="publish one first: `gate build BUNDLE --signing-key FILE --publish DIR`",
+                )
             polling = Polling(url=stack.enter_context(BundleServer(Path(watch))).url, **delays)
         yield Source(polling=polling, revisions=(checked_revision(first, key, minimum),))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,7 @@ def _problems(bundle: Path) -> tuple[Problem, ...]:
         compile_bundle(bundle)
     except BundleError as exc:
         found.update(exc.problems)
-    if bundle.is_dir():
+    if os.path.isdir(bundle):
         try:
             load_ledger(bundle)
         except BundleError as exc:

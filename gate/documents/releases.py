@@ -6,6 +6,7 @@ Reads and checks the order and the chain of the entries. It must not compare the
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from gate.errors import BundleError, InputError, Problem
 LEDGER = "releases.yaml"
 
 _PARTS = re.compile(r"[0-9]+|[A-Za-z]+|[.+-]")
+_VERSION = re.compile(r"\A[0-9A-Za-z][0-9A-Za-z.+-]{0,63}\Z")
 _RANK = {"-": 0, "+": 2, ".": 3}
 _END = 1
 """Where a version ends: after `1.0-rc1`, before `1.0+2` and `1.0.1`."""
@@ -47,9 +49,20 @@ def version_order(version: str) -> tuple[int | str, ...]:
     return (*order, _END)
 
 
+def is_version(text: str) -> bool:
+    """Whether a bundle may have this version; what is none orders before every one, and must bound nothing."""
+    return _VERSION.match(text) is not None
+
+
 def version_below(one: str, other: str) -> bool:
     """True when `one` comes before `other`; two spellings of one version are below neither way."""
     return _sortable(version_order(one)) < _sortable(version_order(other))
+
+
+def sealed(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """`entry` of the ledger with the digest of the rest of it: against a slip of the hand, not against a forger."""
+    rest = {key: value for key, value in entry.items() if key != "seal"}
+    return {**rest, "seal": digest(rest)}
 
 
 def _sortable(order: tuple[int | str, ...]) -> list[tuple[bool, int, str]]:
@@ -80,6 +93,8 @@ class Release:
     """`first`, `none`, `tightens`, `loosens` or `mixed`."""
     digest: str
     """Of the entry itself; what the next one calls `previous`."""
+    sealed: bool = False
+    """Whether the entry holds the digest of the rest of itself, and it is the one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +124,12 @@ def load_ledger(folder: Path) -> Ledger:
     Raises `BundleError`: what strict YAML and the schema say, `ledger_out_of_order`, `ledger_rewritten`.
     """
     path = folder / LEDGER
-    if not path.exists() and not path.is_symlink():
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
         return Ledger(str(path))
+    except (OSError, ValueError):
+        pass  # a ledger that cannot be seen is not an empty one: reading it says what is wrong
     document = read_document(path)
     problems = schema_problems(document, schema("releases"))
     if problems:
@@ -146,6 +165,7 @@ def _release(document: Document, index: int, entry: dict[str, Any], problems: li
         released_at_ms=released_at_ms,
         decision_diff=entry["decision_diff"],
         digest=digest(entry),
+        sealed="seal" in entry,
     )
 
 
@@ -165,6 +185,11 @@ def _check_order(
     if entry["previous"] != (None if last is None else last.digest):
         hint = "restore the ledger from version control; it is only ever appended to"
         problem("previous", "ledger_rewritten", "the entry before this one is not what it was", hint)
+    if "seal" in entry and sealed(entry) != entry:
+        hint = "restore the ledger from version control; only `gate release` writes it"
+        problem("seal", "ledger_rewritten", f"the entry of version `{release.version}` was changed", hint)
+    if "seal" not in entry and last is not None and last.sealed:
+        problem("version", "ledger_rewritten", f"the entry of version `{release.version}` has no seal")
     if not release.revision.endswith(f"@{release.version}+{release.content_digest.removeprefix('sha256:')}"):
         problem("revision", "ledger_rewritten", "the revision is not that of this version and content")
     if (release.decision_diff == "first") != (last is None):

@@ -6,18 +6,17 @@ gate's questions. Never restarts OPA by itself, and never reads what it prints.
 
 from __future__ import annotations
 
-import os
 import secrets
-import socket
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Protocol
 
+from gate.documents.releases import is_version
 from gate.errors import PdpError, ToolchainError
+from gate.pdp.address import listening_at
 from gate.pdp.container import OpaContainer
-from gate.pdp.endpoint import MAX_SOCKET_PATH_BYTES
 from gate.pdp.manifest import manifest_revision, require_versions
 from gate.pdp.process import OpaProcess
 from gate.pdp.sidecar_client import SidecarDecisionPoint
@@ -97,9 +96,11 @@ class Sidecar:
         free one), or the path of a unix socket in a directory that is ours alone. `work_dir`: private directory for
         configuration and log. `token`: generated when None. `key`: whose signature every bundle must bear, checked
         here and by OPA. `minimum`: version by bundle id, below which nothing is served. `docker`: OPA runs in a
-        container. Raises `ToolchainError` when a bundle is refused, and when OPA exits early or does not become ready
-        in `startup_timeout_s` seconds.
+        container. Raises `ToolchainError` when a bundle is refused, when something is at the address already, and
+        when OPA exits early or does not become ready in `startup_timeout_s` seconds.
         """
+        if not all(map(is_version, (minimum or {}).values())):
+            raise ToolchainError("a minimum that is no version bounds nothing", code="sidecar_misconfigured")
         source = None if tarball is None else Path(tarball).absolute()
         if (source is None) == (polling is None):
             raise ToolchainError("a sidecar serves either a tarball or what it follows", code="sidecar_misconfigured")
@@ -115,12 +116,9 @@ class Sidecar:
             raise ToolchainError("a unix socket has no use for TLS", code="sidecar_misconfigured")
         folder = private_folder(work_dir.absolute())
         secret = secrets.token_urlsafe(32) if token is None else token
-        if isinstance(listen, Path):
-            url = address = f"unix://{_socket_path(listen.absolute())}"
-        else:
-            address = f"127.0.0.1:{port or _free_port()}"
-            url = f"{'http' if tls is None else 'https'}://{address}"
-        diagnostics = None if diagnostics_port is None else f"127.0.0.1:{diagnostics_port or _free_port()}"
+        address = listening_at(listen, port)
+        url = address if isinstance(listen, Path) else f"{'http' if tls is None else 'https'}://{address}"
+        diagnostics = None if diagnostics_port is None else listening_at("tcp", diagnostics_port)
         serving = Serving(
             tarball=source,
             revisions=expected,
@@ -249,22 +247,6 @@ def _refused(client: SidecarDecisionPoint) -> str | None:
     except PdpError:
         return None
     return status.error if status.revision is None else None
-
-
-def _socket_path(path: Path) -> Path:
-    if len(os.fsencode(path)) > MAX_SOCKET_PATH_BYTES:
-        raise ToolchainError(f"the socket path is over {MAX_SOCKET_PATH_BYTES} bytes", hint="use a shorter directory")
-    # OPA makes the socket and narrows its mode afterwards: only the directory closes that moment.
-    private_folder(path.parent)
-    return path
-
-
-def _free_port() -> int:
-    # Another process can take it before OPA does; then OPA ends, and so does start().
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _why_not(client: SidecarDecisionPoint) -> str:

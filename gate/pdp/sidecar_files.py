@@ -77,19 +77,21 @@ def arguments(folder: Path, address: str, *, diagnostics: str | None, tls: tuple
     ]
 
 
-def prepare(folder: Path, serving: Serving, *, token: str, inside: Path, address: str) -> list[str]:
+def prepare(
+    folder: Path, serving: Serving, *, token: str, inside: Path, address: str, diagnostics: str | None = None
+) -> list[str]:
     """Fills `folder` with all that an OPA started by somebody else needs, the tarball among it.
 
     `inside` is where that OPA will see the folder, such as the path of a volume in a container; `address` is what it
-    shall listen on. The token, which OPA has no need of, goes beside the folder. Returns the arguments to start it
-    with. Raises `ToolchainError`.
+    shall listen on, `diagnostics` where health and metrics need no token when `serving` says so. The token, which OPA
+    has no need of, goes beside the folder. Returns the arguments to start it with. Raises `ToolchainError`.
     """
     private_folder(folder)
     tarball = None if serving.tarball is None else inside / copied(serving.tarball, folder).name
     write_files(folder, serving, token=token, tarball=tarball)
     (folder / "opa.log").unlink(missing_ok=True)  # whoever starts OPA keeps its output
     write_private(token_path(folder), token + "\n")
-    return arguments(inside, address, diagnostics=None, tls=None)
+    return arguments(inside, address, diagnostics=diagnostics, tls=None)
 
 
 def token_path(folder: Path) -> Path:

@@ -40,6 +40,9 @@ class VerificationKey:
     """`RS256`, or `ES256` for a key on the curve P-256."""
     pem: str
 
+    def __post_init__(self) -> None:
+        require_key_id(self.key_id)
+
     @classmethod
     def read(cls, path: Path, *, key_id: str | None = None) -> VerificationKey:
         """The public key in the PEM file `path`; its id is by default the name of the file without suffix.
@@ -53,8 +56,6 @@ class VerificationKey:
                 f"`{path}` cannot be read", code="verification_key_unreadable", hint="`gate keys new` makes a pair"
             ) from exc
         name = path.stem if key_id is None else key_id
-        if _KEY_ID.match(name) is None:
-            raise InputError(f"`{name}` is no id of a key", code="verification_key_unfit", hint="use --key-id")
         return cls(key_id=name, algorithm=algorithm_of(_public_key(data)), pem=data.decode("ascii", "replace"))
 
     def verify(self, message: bytes, signature: bytes) -> bool:
@@ -71,6 +72,16 @@ class VerificationKey:
         except InvalidSignature:
             return False
         return True
+
+
+def require_key_id(key_id: str) -> None:
+    """Returns when OPA and the gate both take `key_id` for one; raises `InputError`, `verification_key_unfit`."""
+    if _KEY_ID.match(key_id) is None:
+        raise InputError(
+            f"`{key_id}` is no id of a key",
+            code="verification_key_unfit",
+            hint="it is a letter and then letters, digits, `_`, `.`, `-`: name the file so, or give a --key-id",
+        )
 
 
 def algorithm_of(key: object) -> str:

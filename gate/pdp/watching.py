@@ -41,7 +41,10 @@ class Polling:
     """Bearer token for the server, re-read by OPA at each request."""
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
+        try:
+            parts = urlsplit(self.url)
+        except ValueError:
+            parts = urlsplit("")
         loopback = parts.hostname in {"127.0.0.1", "::1", "localhost"}
         sound = parts.scheme == "https" or (parts.scheme == "http" and loopback)
         if not sound or not parts.hostname or len(parts.path) < 2 or parts.username or parts.fragment:

@@ -60,7 +60,7 @@ def build(
         require_immutable(compiled)
     assembly = assemble(compiled)
     name = compiled[0].bundle.name if len(compiled) == 1 else "linked"
-    out_dir = out_dir.resolve()  # opa runs in the staging tree
+    out_dir = Path(os.path.realpath(out_dir))  # opa runs in the staging tree; of a loop of links `resolve` would raise
     target = out_dir / f"{name}-{assembly.content_digest.removeprefix('sha256:')[:12]}.tar.gz"
     try:
         out_dir.mkdir(parents=True, exist_ok=True)

@@ -117,8 +117,9 @@ def decision_diff(
     after = new if isinstance(new, Side) else load_side(new)
     program = binary or opa.find().path
     compared = rego_diff(before, after)
-    records = [record for file in decisions for record in read_records(file)]
-    notes = [*before.notes, *after.notes]
+    recorded = {file: list(read_records(file)) for file in decisions}
+    records = [record for found in recorded.values() for record in found]
+    notes = [*before.notes, *after.notes, *(f"`{file}` holds no decision" for file in recorded if not recorded[file])]
     said = review_of(before, after, compared)
     more = {} if said is None else {PATH: said}
     with (

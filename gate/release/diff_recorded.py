@@ -6,7 +6,10 @@ look at it, nothing can be told.
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +22,8 @@ from gate.release.diff_documents import ABSENT, Candidate, Patch, fact, value_at
 
 _MAX_LINES = 200_000
 _MAX_LINE_BYTES = 1 << 20
-_DECISION_PATHS = frozenset({"gate/decision", "gate.decision", ""})
+_DECISION_PATHS = frozenset({"gate/decision", "gate.decision"})
+_GZIP = b"\x1f\x8b"
 NO_INPUT, ERASED, NOT_REPRODUCED, LACKS = "no_input", "input_erased", "not_reproduced", "lacks_field"
 # What a bundle says of itself and a document repeats: put to the other side, the other side's word stands there.
 _STATED = (
@@ -32,6 +36,7 @@ _STATED = (
     (("state", "versions", "contract_digest"), ("contracts", "*", "contract_digest")),
     (("state", "approval", "contract_digest"), ("contracts", "*", "contract_digest")),
 )
+_LISTED = (list, type(None))
 _VOTES = ("state", "approval", "votes")
 
 
@@ -93,18 +98,29 @@ class Unknown:
 
 
 def read_records(file: Path) -> Iterator[Record]:
-    """The decisions in `file`, one JSON document a line. Raises `InputError` naming the first line that is none."""
+    """The decisions in `file`, one JSON document a line, compressed by gzip or not.
+
+    Lines of OPA's log that are about something else are left out. Raises `InputError` naming the first line that is no
+    line of such a log.
+    """
     try:
-        with file.open("rb") as lines:
-            for number, line in enumerate(lines, start=1):
+        with file.open("rb") as source, _plain(source) as lines:
+            for number, line in enumerate(iter(lambda: lines.readline(_MAX_LINE_BYTES + 1), b""), start=1):
                 if number > _MAX_LINES:
                     raise _unreadable(file, number, f"there are over {_MAX_LINES} lines")
                 if line.strip():
-                    record = _record(f"{file}:{number}", _parsed(file, number, line))
+                    value = _parsed(file, number, line)
+                    if any(type(value.get(name, [])) not in _LISTED for name in ("erased", "masked")):
+                        raise _unreadable(file, number, "what was erased is not a list")
+                    record = _record(f"{file}:{number}", value)
                     if record is not None:
                         yield record
-    except OSError as exc:
+    except (OSError, EOFError, zlib.error) as exc:
         raise InputError(f"`{file}` cannot be read", code="decisions_unreadable") from exc
+
+
+def _plain(source: io.BufferedReader) -> io.BufferedIOBase:
+    return gzip.GzipFile(fileobj=source) if source.peek(len(_GZIP)).startswith(_GZIP) else source
 
 
 def unknowns(
@@ -174,7 +190,7 @@ def _unreadable(file: Path, number: int, why: str) -> InputError:
 def _record(name: str, value: Mapping[str, Any]) -> Record | None:
     if "event_type" in value and isinstance(value.get("payload"), Mapping):
         return _traced(name, value["payload"])
-    if str(value.get("path", "")).strip("/") not in _DECISION_PATHS:
+    if ("path" in value or "input" not in value) and str(value.get("path")).strip("/") not in _DECISION_PATHS:
         return None
     result = value.get("result")
     result = result if isinstance(result, Mapping) else {}
@@ -186,7 +202,9 @@ def _record(name: str, value: Mapping[str, Any]) -> Record | None:
         document=document if isinstance(document, dict) and document and "/input" not in erased else None,
         erased=tuple(p.removeprefix("/input") for p in erased if p.startswith("/input/")),
         verdict=result["verdict"] if isinstance(result.get("verdict"), str) else None,
-        codes=tuple(sorted({str(r.get("code")) for r in reasons if isinstance(r, Mapping)})) if reasons else (),
+        codes=tuple(sorted({str(r.get("code")) for r in reasons if isinstance(r, Mapping)}))
+        if isinstance(reasons, list)
+        else (),
         capability=_word(value_at(document, ("request", "capability"))),
     )
 

@@ -71,9 +71,10 @@ def load_side(named: str | Path) -> Side:
     """
     text = str(named)
     path = Path(named)
-    if path.is_dir():
+    # `os.path` rather than `Path`: of a name that no system has, the latter raises.
+    if os.path.isdir(path):
         return compiled_side(compile_bundle(path), label=text)
-    if path.is_file():
+    if os.path.isfile(path):
         return _tarball(path)
     revision, colon, inside = text.partition(":")
     if colon and revision and inside:

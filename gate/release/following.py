@@ -56,6 +56,8 @@ class Followed:
     contracts: Mapping[str, tuple[str, int]]
     """File and line of each contract that one of the approvals is under."""
     effects: tuple[EffectRecord, ...]
+    unread: tuple[int, ...] = ()
+    """Numbers of the lines of the trace that are no events: cut off, or changed."""
 
     def approvals_of(self, effect: EffectRecord) -> tuple[ApprovalRecord, ...]:
         """The consumed approvals of exactly the action that `effect` is of."""
@@ -80,6 +82,8 @@ class Followed:
             said.append("another revision decided than the bundle at hand; its lines may have moved")
         if any(step.release is None for step in deciding):
             said.append("a revision that decided is not in the ledger")
+        if self.unread:
+            said.append(f"{len(self.unread)} lines of the trace are no events, the first is line {self.unread[0]}")
         return tuple(said)
 
 
@@ -90,7 +94,8 @@ def follow(
 
     Raises `InputError` for a trace that is none, `StoreError`, `BundleError`.
     """
-    steps = () if trace is None else tuple(_steps(trace_id, trace, compiled))
+    unread: list[int] = []
+    steps = () if trace is None else tuple(_steps(trace_id, trace, compiled, unread))
     runs: tuple[RunRecord, ...] = ()
     approvals: tuple[ApprovalRecord, ...] = ()
     effects: tuple[EffectRecord, ...] = ()
@@ -110,6 +115,7 @@ def follow(
         approvals=approvals,
         contracts=_contracts(compiled, {a.contract_id for a in approvals}),
         effects=effects,
+        unread=tuple(unread),
     )
 
 
@@ -135,10 +141,10 @@ def _contracts(compiled: Compiled, wanted: set[str]) -> dict[str, tuple[str, int
     }
 
 
-def _steps(trace_id: str, trace: Path, compiled: Compiled) -> Iterator[Step]:
+def _steps(trace_id: str, trace: Path, compiled: Compiled, unread: list[int]) -> Iterator[Step]:
     origins, ledger = Origins(compiled), load_ledger(compiled.bundle.folder)
     revision = assemble([compiled]).revision
-    for event in _events(trace):
+    for event in _events(trace, unread):
         if event["trace_id"] == trace_id:
             yield _step(event, origins, ledger, revision)
 
@@ -164,21 +170,24 @@ def _word(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _events(trace: Path) -> Iterator[Mapping[str, Any]]:
+def _events(trace: Path, unread: list[int]) -> Iterator[Mapping[str, Any]]:
+    """The events in `trace`; the numbers of other lines go into `unread`: one line must not hide what the rest say."""
     validator = strict_validator(schema("trace-event"))
+    found = False
     try:
         with trace.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
                 event = _parsed(line)
                 if event is None or next(validator.iter_errors(event), None) is not None:
-                    raise InputError(
-                        f"`{trace}` line {number} is not a trace event",
-                        code="trace_unreadable",
-                        hint="give the file that the gate writes its trace to",
-                    )
-                yield event
+                    unread.append(number)
+                else:
+                    found = True
+                    yield event
     except OSError as exc:
         raise InputError(f"`{trace}` cannot be read", code="trace_unreadable") from exc
+    if unread and not found:
+        hint = "give the file that the gate writes its trace to"
+        raise InputError(f"`{trace}` holds no trace event", code="trace_unreadable", hint=hint)
 
 
 def _parsed(line: bytes) -> Any:

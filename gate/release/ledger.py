@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gate.canonical import digest, digest_bytes
 from gate.compiler import Compiled, assemble
-from gate.documents.releases import LEDGER, Ledger, Release, load_ledger
+from gate.documents.releases import LEDGER, Ledger, Release, load_ledger, sealed
 from gate.errors import BundleError, GateError, Problem
 
 
@@ -117,7 +117,7 @@ def append_release(
     with _locked(folder):
         if load_ledger(folder) != expected:
             raise LedgerError("somebody else released in the meantime", code="ledger_moved", hint="run it again")
-        return _write(folder, _entry_text(entry))
+        return _write(folder, _entry_text(sealed(entry)))
 
 
 def _write(folder: Path, text: str) -> Release:

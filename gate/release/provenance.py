@@ -18,6 +18,7 @@ from typing import Any
 from gate import canonical
 from gate.canonical import canonical_bytes, digest_bytes
 from gate.compiler import Compiled, assemble
+from gate.documents import policies_dir
 from gate.errors import InputError, ToolchainError
 from gate.opa import OPA_VERSION
 from gate.pdp import VerificationKey
@@ -43,7 +44,7 @@ class Provenance:
     opa_version: str
     compiler_version: str
     git_revision: str | None
-    """Commit of the folder the bundle was built in, with `-dirty` when it had changes; None outside git."""
+    """Commit the bundle was built at, with `-dirty` when it or the core policies had changes; None outside git."""
     signed: bool
     """True when the pinned key signed it."""
 
@@ -153,11 +154,17 @@ def check_provenance(tarball: Path, *, revision: str, key: VerificationKey | Non
 
 
 def git_revision(folder: Path) -> str | None:
-    """The commit that `folder` is at, with `-dirty` when something in it is not committed; None outside git."""
+    """The commit that `folder` is at; None outside git.
+
+    With `-dirty` when something in it, or in the core policies where they are of the same repository, is not committed.
+    """
     head = git(folder, "rev-parse", "--verify", "HEAD")
-    if head is None:
+    top = git(folder, "rev-parse", "--show-toplevel")
+    if head is None or top is None:
         return None
-    changes = git(folder, "status", "--porcelain", "--", ".")
+    core = policies_dir().resolve()
+    built_of = [".", *([str(core)] if core.is_relative_to(top) else [])]
+    changes = git(folder, "status", "--porcelain", "--", *built_of)
     return head if changes == "" else f"{head}-dirty"
 
 

@@ -67,7 +67,7 @@ def scaffold(folder: Path, *, name: str | None = None, key_file: Path | None = N
         not_after=_rfc3339(start_ms + _YEAR_MS),
         cases_now_ms=start_ms + 3_600_000,
     )
-    target = folder.resolve()
+    target = Path(os.path.realpath(folder))
     existed = target.exists()
     try:
         # Inside a folder that is there already: it may be another file system than its parent.
@@ -107,7 +107,7 @@ def _key_written(path: Path | None, private_key: str) -> Iterator[None]:
 
 def _require_usable(folder: Path, name: str | None, key_file: Path | None) -> str:
     """The name of a new bundle in `folder`: `name`, or else the folder's own."""
-    own = folder.resolve().name
+    own = os.path.basename(os.path.realpath(folder))
     chosen = own if name is None else name
     for word in (own, chosen):
         try:
@@ -122,7 +122,7 @@ def _require_usable(folder: Path, name: str | None, key_file: Path | None) -> st
                 raise InputError(
                     f"`{folder}` is not empty", code="folder_not_empty", hint="name a folder that is new or empty"
                 )
-        elif not folder.resolve().parent.is_dir():
+        elif not os.path.isdir(os.path.dirname(os.path.realpath(folder))):
             raise InputError(
                 f"the folder that `{folder}` would be in does not exist", code="folder_unusable", hint="make it first"
             )
@@ -130,7 +130,7 @@ def _require_usable(folder: Path, name: str | None, key_file: Path | None) -> st
         raise InputError(
             f"`{folder}` is not a folder that can be used", code="folder_unusable", hint="name a new folder"
         ) from exc
-    if key_file is not None and key_file.resolve().is_relative_to(folder.resolve()):
+    if key_file is not None and Path(os.path.realpath(key_file)).is_relative_to(os.path.realpath(folder)):
         raise InputError(
             f"`{key_file}` would be inside the bundle",
             code="key_file_in_bundle",

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 from gate.errors import InputError
 from gate.pdp import VerificationKey
-from gate.pdp.signature import algorithm_of
+from gate.pdp.signature import algorithm_of, require_key_id
 
 _MAX_BYTES = 16_384
 _RSA_BITS = 3072
@@ -48,6 +48,10 @@ def new_pair(path: Path, *, kind: str) -> VerificationKey:
     `kind` is `rsa`, whose signatures are reproducible, or `ecdsa`. The id of the key is the file's name without
     suffix. Raises `InputError`: `key_file_exists`, `key_file_unwritable`, `verification_key_unfit`.
     """
+    if not path.name or path.suffix == ".pub":
+        hint = "name a file such as `release.pem`; the public part goes beside it as `release.pub`"
+        raise InputError(f"`{path}` is no name for a private key", code="key_file_unwritable", hint=hint)
+    require_key_id(path.stem)
     private: _PrivateKey
     if kind == "rsa":
         private = rsa.generate_private_key(public_exponent=65537, key_size=_RSA_BITS)

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -164,3 +165,32 @@ def test_ctrl_c_while_reading_stdin_is_quiet_and_not_a_success(bundle: Path) -> 
 def test_script_answers_as_the_group_does(bundle: Path) -> None:
     done = subprocess.run(_gate("validate", bundle), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{bundle} is valid\n", "")
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        (">&-", (0, "")),
+        (">/dev/full", (1, "error: output_unwritable: the output could not be written\nhint: free some space\n")),
+    ],
+)
+def test_output_that_is_closed_or_full_is_no_traceback(bundle: Path, output: str, expected: tuple[int, str]) -> None:
+    command = [sys.executable, "-m", "gate.cli", "releases", str(bundle)]
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {output}', "-", *command], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == expected
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_command_that_is_ended_leaves_no_scratch_folder(bundle: Path, tmp_path: Path, number: int) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    command = [sys.executable, "-m", "gate.cli", "test", str(bundle), "--engine", "opa"]
+    with subprocess.Popen(command, env={**os.environ, "TMPDIR": str(scratch)}, stderr=subprocess.DEVNULL) as process:
+        while not list(scratch.glob("*/*")):
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(number)
+        assert process.wait(timeout=60) == 128 + number
+    assert list(scratch.iterdir()) == []

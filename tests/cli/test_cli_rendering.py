@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.cli.rendering import cell, quoted, timestamp
+from gate.cli.rendering import cell, emit_table, quoted, timestamp
 from gate.documents import visible
 
 
@@ -71,3 +72,12 @@ def test_cell_tells_different_words_apart(value: str | None, shown: str) -> None
 )
 def test_timestamp_is_rfc_3339_where_there_is_a_calendar(at_ms: int, shown: str) -> None:
     assert timestamp(at_ms) == shown
+
+
+def test_table_on_a_terminal_too_narrow_for_one_is_lines_that_lose_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    emit_table(("version", "revision", "approver"), [("1.0", "b@1.0", "ana")])
+    assert capsys.readouterr().out == "version\trevision\tapprover\n1.0\tb@1.0\tana\n"

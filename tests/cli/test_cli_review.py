@@ -174,6 +174,34 @@ def test_releases_of_a_bundle_without_a_ledger_are_none(bundle: Path) -> None:
     assert run("releases", bundle, "--at", "yesterday").stderr.startswith("error: timestamp_invalid")
 
 
+@pytest.mark.parametrize("name", ["", "gone", "x" * 300])
+def test_releases_where_no_bundle_is_are_an_error_and_not_none(tmp_path: Path, name: str) -> None:
+    result = run("releases", tmp_path / name)
+    assert (result.exit_code, result.stdout) == (5, "")
+    assert result.stderr.startswith(f"{tmp_path / name}:1:1: bundle_")
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "stderr"),
+    [
+        (("diff", "NAME", "b"), 1, "error: diff_side_unreadable: "),
+        (("build", "BUNDLE", "--out", "NAME"), 1, "error: build_failed: "),
+        (("validate", "NAME"), 5, ""),
+        (("compaction-gate", "NAME", "--compactor", "truncate"), 1, "error: contract_unknown: "),
+    ],
+)
+@pytest.mark.parametrize("kind", ["long", "loop"])
+def test_name_that_leads_nowhere_is_an_error(
+    bundle: Path, tmp_path: Path, command: tuple[str, ...], code: int, stderr: str, kind: str
+) -> None:
+    name = tmp_path / ("x" * 300 if kind == "long" else "loop")
+    if kind == "loop":
+        name.symlink_to(name)
+    result = run(*({"NAME": name, "BUNDLE": bundle}.get(word, word) for word in command))
+    assert result.exit_code == code
+    assert result.stderr.startswith(stderr)
+
+
 def test_releases_at_a_time_names_the_one_in_force(repo: Path) -> None:
     bundle = repo / "bundles" / "support-triage"
     (first, *_) = document(run("releases", bundle, "--output", "json"))["releases"]
@@ -231,6 +259,20 @@ def test_trace_of_an_executed_call_leads_to_who_signed_it_and_to_its_effect(worl
     (start,) = (s for s in found["steps"] if s["payload"].get("operation") == "run_start")
     assert [r["rule"] for reason in start["reasons"] for r in reason["rules"]] == ["op.run_start"]
     assert text.count("decided, from here on, by ") == 1
+
+
+def test_trace_whose_last_line_is_cut_still_says_what_it_holds_and_is_doubted(world: World, tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    traced(world, file)
+    asked = ("trace", "trace-1", "--bundle", world.bundle, "--trace", file, "--output", "json")
+    whole = document(run(*asked))
+    lines = file.read_bytes().count(b"\n")
+    with file.open("ab") as more:
+        more.write(b'{"at_ms": 1, "event')
+    result = run(*asked)
+    assert document(result)["steps"] == whole["steps"]
+    assert (result.exit_code, whole["steps"] != []) == (3, True)
+    assert f"note: 1 lines of the trace are no events, the first is line {lines + 1}\n" in result.stderr
 
 
 def test_trace_that_nobody_knows_is_not_found(world: World) -> None:

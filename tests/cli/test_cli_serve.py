@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -314,7 +315,15 @@ def test_serve_that_follows_a_folder_keeps_to_signed_bundles_and_says_what_it_re
         ("x.tar.gz", "--min-version", "a"),
         ("x.tar.gz", "--min-version", "a=1", "--min-version", "a=2"),
         ("x.tar.gz", "--key-id", "k"),
+        ("x.tar.gz", "--min-version", "a=@@"),
+        ("x.tar.gz", "--poll", "9"),
+        ("x.tar.gz", "--inside", "/x"),
         ("x.tar.gz", "--prepare", "d"),
+        ("x.tar.gz", "--prepare", "d", "--listen", "tcp:8181", "--diagnostics-port", "0"),
+        *(
+            ("x.tar.gz", "--prepare", "d", "--listen", "tcp:8181", *more)
+            for more in (("--docker",), ("--work-dir", "w"), ("--tls-cert", "c", "--tls-key", "k", "--tls-ca", "a"))
+        ),
         ("--watch", "https://x/b", "--verification-key", "k.pub", "--prepare", "d"),
     ],
 )
@@ -379,3 +388,35 @@ def test_prepare_writes_all_that_another_opa_needs_and_starts_nothing(signed: Pa
 def test_serve_without_a_docker_engine_says_so(tarball: Path, short: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{short}/nobody.sock")
     assert _refusal(tarball, "--docker", "--work-dir", short / "w") == (1, "", "docker_unavailable")
+
+
+def test_prepared_sidecar_answers_probes_without_the_token_which_is_the_one_given(
+    tarball: Path, opa_binary: Path, short: Path
+) -> None:
+    """As a kubelet asks: at the diagnostics port, of which OPA's own policy must have been told."""
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as two:
+        port, probed = one.getsockname()[1], two.getsockname()[1]
+    token = short / "token"
+    token.touch(0o600)
+    token.write_text("chosen-by-the-cluster\n", encoding="ascii")
+    folder = short / "sidecar"
+    told = document(
+        run(
+            *("serve", tarball, "--listen", f"tcp:{port}", "--diagnostics-port", probed, "--token-file", token),
+            *("--prepare", folder, "--inside", folder, "--output", "json"),
+        )
+    )
+    with subprocess.Popen([opa_binary, *told["command"]], stderr=subprocess.DEVNULL) as process:
+        try:
+            status = 0
+            for _ in range(400):
+                with contextlib.suppress(requests.ConnectionError):
+                    status = requests.get(f"http://127.0.0.1:{probed}/health?bundles", timeout=10).status_code
+                if status == 200:
+                    break
+                time.sleep(0.05)
+            asked = ("status", "--opa", f"http://127.0.0.1:{port}", "--token-file", token, "--tarball", tarball)
+            assert (status, run(*asked).exit_code) == (200, 0)
+            assert requests.get(f"http://127.0.0.1:{probed}/v1/status", timeout=10).status_code == 401
+        finally:
+            process.terminate()

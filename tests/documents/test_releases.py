@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from gate.canonical import digest
-from gate.documents.releases import load_ledger, version_below, version_order
+from gate.documents.releases import load_ledger, sealed, version_below, version_order
 from gate.errors import BundleError
 
 HEX = "a" * 64
@@ -127,6 +127,9 @@ def _rewritten(first: Any, second: Any) -> list[Any]:
         (lambda first, second: [first, {**second, "note": "x"}], "unknown_key"),
         (lambda first, second: [first, {**second, "decision_diff": "fine"}], "schema_enum"),
         (lambda first, second: [], "schema_empty"),
+        # The last entry has none behind it that holds its digest: it holds its own.
+        (lambda first, second: [{**sealed({**first, "approver": "ana"}), "approver": "bob"}], "ledger_rewritten"),
+        (lambda first, second: [sealed(first), {**second, "previous": digest(sealed(first))}], "ledger_rewritten"),
     ],
 )
 def test_ledger_that_was_edited_is_refused(tmp_path: Path, spoil: Callable[[Any, Any], list[Any]], code: str) -> None:

@@ -192,6 +192,7 @@ def test_server_answers_not_modified_for_the_tag_it_gave_and_serves_nothing_else
     [
         {"url": "http://example.org/b.tar.gz"},
         {"url": "https://example.org"},
+        {"url": "http://[::1/b"},
         {"url": "ftp://127.0.0.1/b"},
         {"url": "https://user:pass@example.org/b"},
         {"url": "https://example.org/b", "min_delay_s": 0},

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import json
 import shutil
 import subprocess
@@ -297,6 +298,22 @@ def test_recorded_decisions_are_told_where_they_can_be_and_only_there(
     assert diff.counts()["newly_allowed"] - without.counts()["newly_allowed"] == 1
 
 
+def test_compressed_log_of_a_sidecar_is_read_and_what_is_no_decision_in_it_left_out(
+    old: Path, golden: dict[str, Any], tmp_path: Path
+) -> None:
+    decided = {"path": "gate/decision", "masked": ["/input"], "input": {"now_ms": 1}, "result": {"verdict": "deny"}}
+    text = "".join(json.dumps(line) + "\n" for line in ({"level": "warning", "msg": "as root"}, decided))
+    file, none = tmp_path / "opa.log.gz", tmp_path / "none.log"
+    file.write_bytes(gzip.compress(text.encode()))
+    none.write_text('{"level": "warning"}\n', "utf-8")
+    diff = decision_diff(old, old, decisions=[file, none])
+    assert [(one.name, one.why) for one in diff.unknown] == [(f"{file}:2", "no_input")]
+    assert f"`{none}` holds no decision" in diff.notes
+    file.write_bytes(file.read_bytes()[:-9])
+    with pytest.raises(InputError, match="cannot be read"):
+        decision_diff(old, old, decisions=[file])
+
+
 def test_recorded_input_is_never_repeated(old: Path, edited: Edited, golden: dict[str, Any], tmp_path: Path) -> None:
     golden = json.loads(json.dumps(golden))
     golden["request"]["arguments"]["title"] = "zq-secret-zq"
@@ -308,7 +325,7 @@ def test_recorded_input_is_never_repeated(old: Path, edited: Edited, golden: dic
     assert [e.message for e in strict_validator(schema("diff")).iter_errors(report)] == []
 
 
-@pytest.mark.parametrize("content", ["not json\n", "[1]\n", '{"a": NaN\n'])
+@pytest.mark.parametrize("content", ["not json\n", "[1]\n", '{"a": NaN\n', '{"path": "gate/decision", "erased": 5}\n'])
 def test_decisions_that_are_none_name_their_line(old: Path, tmp_path: Path, content: str) -> None:
     file = tmp_path / "log.jsonl"
     file.write_text("\n" + content, "utf-8")

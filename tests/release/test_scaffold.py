@@ -8,7 +8,7 @@ from opa_point import OpaPoint
 
 from gate.compiler import assemble, compile_bundle, differences
 from gate.documents import load_cases
-from gate.errors import InputError
+from gate.errors import GateError, InputError
 from gate.records import public_key_of, read_key_file
 from gate.release import run_cases
 from gate.release.scaffold import scaffold
@@ -119,3 +119,11 @@ def test_new_bundle_whose_key_cannot_be_written_is_not_written_either(
     assert error.value.code == code
     assert sorted(tmp_path.rglob("*")) == before
     assert (tmp_path / "taken").read_text("ascii") == "mine"
+
+
+def test_folder_that_is_a_loop_of_links_or_has_too_long_a_name_is_refused(tmp_path: Path) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    for folder in (loop, tmp_path / ("x" * 300)):
+        with pytest.raises(GateError):
+            scaffold(folder, now_ms=NOW_MS)

@@ -48,12 +48,15 @@ def ship(opa_binary: Path, tmp_path: Path) -> Ship:
 
 
 def refused(ship: Ship, compiled: Compiled, told: Told | None = None, **settings: Any) -> str:
-    """The code; the ledger must be what it was, to the letter."""
+    """The code; the ledger must be what it was, to the letter, and no tarball more than before."""
     file = compiled.bundle.folder / "releases.yaml"
+    dist = compiled.bundle.folder.parent / "dist"
     before = file.read_bytes() if file.exists() else None
+    built = sorted(dist.glob("**/*"))
     with pytest.raises((ReleaseRefused, BundleError)) as caught:
         ship(compiled, told, **settings)
     assert (file.read_bytes() if file.exists() else None) == before
+    assert sorted(dist.glob("**/*")) == built
     if isinstance(caught.value, ReleaseRefused):
         assert caught.value.exit_code == EXIT_DENIED
         return caught.value.code
@@ -135,6 +138,14 @@ def test_loosened_decisions_that_somebody_answers_for_are_recorded_with_them(fol
 def test_diff_that_gives_no_known_answer_is_refused(folder: Path, ship: Ship) -> None:
     ship(compile_bundle(folder))
     assert refused(ship, bump(folder), Told("fine"), change_id="chg-1", approver="ana") == "release_loosens"
+
+
+@pytest.mark.parametrize("given", [{"approver": "  "}, {"approver": "mi\nra"}, {"change_id": "chg 1"}])
+def test_name_that_the_ledger_could_not_hold_is_refused_before_anything_is_built(
+    folder: Path, ship: Ship, given: dict[str, str]
+) -> None:
+    assert refused(ship, compile_bundle(folder), **given) == "release_name_unfit"
+    assert not (folder.parent / "dist").exists()
 
 
 def test_change_of_the_bundle_and_of_the_command_must_agree(folder: Path, ship: Ship) -> None:

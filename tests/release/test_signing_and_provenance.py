@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,8 @@ from gate.canonical import digest_bytes
 from gate.compiler import Compiled, compile_bundle
 from gate.errors import InputError, ToolchainError
 from gate.pdp import VerificationKey, verify_bundle
-from gate.release import Built, build
-from gate.release.provenance import Provenance, attest, check_provenance, provenance_path
+from gate.release import Built, build, provenance
+from gate.release.provenance import Provenance, attest, check_provenance, git_revision, provenance_path
 from gate.release.signing import new_pair, read_signing_key
 
 pytestmark = pytest.mark.opa
@@ -82,6 +83,20 @@ def test_private_key_is_no_verification_key_and_a_wrong_name_no_id(tmp_path: Pat
     assert code(lambda: VerificationKey.read(tmp_path / "a.pem")) == "verification_key_unfit"
     assert code(lambda: VerificationKey.read(tmp_path / "none.pub")) == "verification_key_unreadable"
     assert code(lambda: VerificationKey.read(tmp_path / "a.pub", key_id="1 2")) == "verification_key_unfit"
+    # What could not be verified with must not be signed with either.
+    assert code(lambda: read_signing_key(tmp_path / "a.pem", key_id="")) == "verification_key_unfit"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [(".", "key_file_unwritable"), ("a.pub", "key_file_unwritable"), ("my key.pem", "verification_key_unfit")],
+)
+def test_key_file_whose_name_gives_no_pair_or_no_id_is_refused_and_nothing_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, expected: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert code(lambda: new_pair(Path(name), kind="rsa")) == expected
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_build_signed_with_rsa_is_the_same_each_time_and_with_ecdsa_verifies(
@@ -128,6 +143,27 @@ def test_provenance_of_a_build_in_git_says_the_commit_and_whether_it_was_clean(
     attest(made, [shipped])
     commit = check_provenance(made.path, revision=made.revision).git_revision
     assert commit is None or len(commit.removesuffix("-dirty")) == 40
+
+
+def test_git_revision_is_dirty_for_uncommitted_core_policies_of_the_same_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provenance, "policies_dir", lambda: tmp_path / "policies")
+    for file in ("bundles/one/bundle.yaml", "policies/main.rego"):
+        (tmp_path / file).parent.mkdir(parents=True)
+        (tmp_path / file).write_text("as it was\n", "utf-8")
+    for arguments in (
+        ("init", "-q"),
+        ("add", "."),
+        ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"),
+    ):
+        subprocess.run(["git", "-C", tmp_path, *arguments], check=True)
+    head = provenance.git(tmp_path, "rev-parse", "HEAD")
+    assert git_revision(tmp_path / "bundles/one") == head
+    (tmp_path / "README").write_text("not built of\n", "utf-8")
+    assert git_revision(tmp_path / "bundles/one") == head
+    (tmp_path / "policies/main.rego").write_text("changed\n", "utf-8")
+    assert git_revision(tmp_path / "bundles/one") == f"{head}-dirty"
 
 
 def _reworded(path: Path) -> None:
