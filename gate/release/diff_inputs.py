@@ -16,12 +16,13 @@ from gate.release.diff_approvals import approvals
 from gate.release.diff_base import EPOCH, call, in_session, operations, transitions, vouched
 from gate.release.diff_boundary import OPERATIONS as BOUNDARY_OPERATIONS
 from gate.release.diff_boundary import boundaries, crossings
-from gate.release.diff_constants import alone, constants, in_turn, vouching
-from gate.release.diff_documents import ABSENT, Candidate, Patch, Path, leaves, value_at
+from gate.release.diff_constants import alone, below, broken, constants, in_turn, vouching
+from gate.release.diff_documents import ABSENT, Candidate, Patch, Path, value_at
+from gate.release.diff_gathered import gathered
 from gate.release.diff_probe import OTHER, Probe, probes, settled
 from gate.release.diff_sections import GOVERNED_BY, data_group, sectioned, sections_of
 from gate.release.diff_seldom import from_cache, moves
-from gate.release.diff_values import FIXED, UNTOUCHED, Edit, data_of, edits, numbers
+from gate.release.diff_values import Edit, data_of, edits, numbers
 from gate.release.rego_text import RegoText, Rule
 
 UNKNOWN = "capability_nobody_has"
@@ -30,6 +31,11 @@ _MOST_SESSIONS = 2
 _HELPER = "_"
 _APPROVED_BY = ("contracts", "approval_policy", "reviewers")
 """The data of a bundle that says who approves what."""
+_HISTORY: Mapping[str, Path] = {
+    **dict.fromkeys(("trajectory", "trajectory_rules"), ("evidence", "trajectory")),
+    **dict.fromkeys(("compound", "compound_policy", "compound_tasks"), ("evidence", "compound_authorization")),
+}
+"""The evidence that data of a bundle is about, where most of what the data say is about it."""
 _MOST_ASKED = 3
 _MOST_OF_A_SORT = 2
 
@@ -80,6 +86,8 @@ class Material:
         sections = [c for side in self.sides for c in self._sections(side, calls)]
         near = sections if self._edited(GOVERNED_BY) else []
         yield from near
+        facts = [side.facts for side in self.sides]
+        yield from in_turn([gathered(base, facts) for base in calls])
         if self._edited(_APPROVED_BY):
             yield from in_turn([self._asking(base) for base in _split(calls, touched)[0]])
         first, rest = _split(bases, touched)
@@ -90,6 +98,9 @@ class Material:
             mine = [probe for probe in self._probes if probe.title in titles and id(probe) in probing]
             yield from in_turn([probing.pop(id(probe)) for probe in mine])
         yield from in_turn([vouching(self._edits, base) for base in alone(bases, frozenset())])
+        for at in dict.fromkeys(at for group, at in _HISTORY.items() if self._edited([group])):
+            told = [base for base in bases if isinstance(value_at(base.base, at), Mapping)]
+            yield from in_turn([below(base, at, self._edits) for base in alone(told, frozenset())])
         if any(edit.rule.startswith("continuity[") for edit in self._edits):
             crossed = [base for base in others if value_at(base.base, ("operation",)) in BOUNDARY_OPERATIONS]
             yield from in_turn([crossings(base, numbers(self._edits)) for base in crossed])
@@ -101,7 +112,7 @@ class Material:
                 in_turn(list(probing.values())),
                 self._states(rest),
                 constants(self._edits, self.modules, rest, other),
-                in_turn([_broken(base) for base in (*first, *golden, *rest)]),
+                in_turn([broken(base) for base in (*first, *golden, *rest)]),
             ]
         )
 
@@ -331,15 +342,6 @@ def _bound(probe: Probe, bases: Sequence[Candidate]) -> list[Candidate]:
     golden = [base for base in fitting if base.origin == "golden"]
     made = [base for base in fitting if base.origin != "golden"]
     return [*golden[: _MOST_BASES - 1], *made[:_MOST_BASES]][:_MOST_BASES]
-
-
-def _broken(base: Candidate) -> Iterator[Candidate]:
-    """Each field of a document absent, null and of another type."""
-    for path, value in leaves(base.base):
-        if path and path not in FIXED and path not in UNTOUCHED:
-            wrong = 7 if isinstance(value, (str, Mapping)) else "7"
-            for broken in (ABSENT, None, wrong):
-                yield base.with_patches([*base.patches, Patch(path, broken)])
 
 
 def _strings(text: RegoText, name: str, document: str = "bundle") -> list[str]:
