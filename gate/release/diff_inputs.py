@@ -99,7 +99,7 @@ class Material:
             yield from in_turn([probing.pop(id(probe)) for probe in mine])
         yield from in_turn([vouching(self._edits, base) for base in alone(bases, frozenset())])
         for at in dict.fromkeys(at for group, at in _HISTORY.items() if self._edited([group])):
-            told = [base for base in bases if isinstance(value_at(base.base, at), Mapping)]
+            told = [base for base in first if isinstance(value_at(base.base, at), Mapping)]
             yield from in_turn([below(base, at, self._edits) for base in alone(told, frozenset())])
         if any(edit.rule.startswith("continuity[") for edit in self._edits):
             crossed = [base for base in others if value_at(base.base, ("operation",)) in BOUNDARY_OPERATIONS]
