@@ -45,6 +45,7 @@ def approvals(base: Candidate, agent: str, sides: Sequence[Mapping[str, Any]]) -
             ("votes", [[], None, ABSENT, "x"]),
             ("action_digest", [OTHER, None]),
             ("tenant_id", [OTHER]),
+            ("session_id", [OTHER]),
             ("requested_by", [OTHER, None]),
             ("epoch", [EPOCH - 1, EPOCH + 1, None]),
         ]

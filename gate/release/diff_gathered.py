@@ -1,6 +1,6 @@
-"""Calls whose arguments two bundles take differently: valid under one schema only, or the same effect under one only.
+"""Calls whose arguments two bundles take differently: valid, the same effect or approved before under one of them only.
 
-Pure. The argument schema and the identifying arguments of a capability are read by the gate and by no rule, so that a
+Pure. The argument schema, the identifying arguments and the free ones are read by the gate and by no rule, so that a
 document that states what the gate made of them would hide a change; `diff_settled` has each side's outcome.
 """
 
@@ -11,27 +11,33 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gate.documents import tokens_of
+from gate.documents import pointer_of, tokens_of
 from gate.evidence.action import resolve
 from gate.release.diff_base import RUN, sample
 from gate.release.diff_documents import ABSENT, Candidate, Patch, value_at
-from gate.release.diff_settled import GATHERED
+from gate.release.diff_settled import GATHERED, STANDING
 from gate.release.pattern_samples import samples
 
 _READ = ("arguments", "identifying_arguments")
 _UNLISTED = "argument_nobody_lists"
+_APPROVED = "sha256:" + "8" * 64
 _MOST_DEPTH = 4
 _MOST_SHOWN = 40
 
 
 def gathered(base: Candidate, sides: Sequence[Mapping[str, Any]]) -> Iterator[Candidate]:
-    """`base`, a call, with every argument at its bounds, and again after a like one, where `sides` differ in that."""
+    """`base`, a call, with arguments at their bounds, after a like one, and under what stands, where `sides` differ."""
     name = value_at(base.base, ("request", "capability"))
-    entries = [facts["capabilities"][name] for facts in sides if name in facts["capabilities"]]
-    if len({json.dumps([entry.get(key) for key in _READ], sort_keys=True) for entry in entries}) < 2:
-        return
     arguments = value_at(base.base, ("request", "arguments"))
+    entries = [facts["capabilities"][name] for facts in sides if name in facts["capabilities"]]
     if not isinstance(arguments, Mapping):
+        return
+    terms = [facts["contracts"].get(name, {}).get("standing") for facts in sides]
+    if _differ(terms) and isinstance(value_at(base.base, ("state", "approval")), Mapping):
+        for argument in arguments:
+            for other in _changed(arguments, pointer_of(argument)):
+                yield _standing(base, name, arguments, other)
+    if not _differ([[entry.get(key) for key in _READ] for entry in entries]):
         return
     pointers = sorted({pointer for entry in entries for pointer in entry.get("identifying_arguments") or ()})
     others = [other for pointer in pointers for other in _changed(arguments, pointer)]
@@ -43,6 +49,22 @@ def gathered(base: Candidate, sides: Sequence[Mapping[str, Any]]) -> Iterator[Ca
         if json.dumps(other) not in seen:
             seen.append(json.dumps(other))
             yield _passing(base, name, other, _difference(arguments, other), {})
+
+
+def _differ(values: Sequence[Any]) -> bool:
+    return len({json.dumps(value, sort_keys=True) for value in values}) > 1
+
+
+def _standing(base: Candidate, name: str, arguments: Mapping[str, Any], other: Mapping[str, Any]) -> Candidate:
+    """A call with other arguments than those its approval was given for, as far as each side lets it stand for them."""
+    approved = value_at(base.base, ("state", "approval"))
+    signed = {"action_digest": _APPROVED, "standing_digest": STANDING}
+    votes = [{**vote, **signed} for vote in approved.get("votes") or ()]
+    more = {
+        "state": {"approval": {**approved, **signed, "votes": votes}},
+        "digests": {"standing_digest": _marker("standing", name, other, earlier=dict(arguments))},
+    }
+    return _passing(base, name, other, f"under what stands and {_difference(arguments, other)}", more)
 
 
 def instances(schema: Any, value: Any, depth: int = 0) -> Iterator[Any]:
@@ -91,6 +113,7 @@ def _passing(
         "request": {**document["request"], "arguments": dict(arguments)},
         "evidence": {**document["evidence"], **evidence},
         "state": {**document["state"], **more.get("state", {})},
+        "digests": {**document["digests"], **more.get("digests", {})},
     }
     return replace(base, name=f"{base.name} {what}", base=made)
 

@@ -10,12 +10,15 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from gate.documents import argument_validator
+from gate.documents import argument_validator, pointer_of, tokens_of
 from gate.evidence.action import MISSING, resolve
 
 GATHERED = "$gathered"
-"""Key of a marker: `valid`, `identified` or `effect`."""
+"""Key of a marker: `valid`, `identified`, `effect` or `standing`."""
+STANDING = "sha256:" + "5" * 64
+"""Digest of what the approval in a document stands for."""
 _EARLIER_ACTION, _EARLIER_KEY, _EFFECT = "sha256:" + "8" * 64, "key-0", "sha256:" + "9" * 64
+_OTHER_STANDING = "sha256:" + "a" * 64
 
 
 def settle(marker: Mapping[str, Any], facts: Mapping[str, Any]) -> Any:
@@ -27,6 +30,9 @@ def settle(marker: Mapping[str, Any], facts: Mapping[str, Any]) -> Any:
             return bool(entry) and _valid(json.dumps(entry["arguments"], sort_keys=True), json.dumps(arguments))
         case "identified":
             return _identity(entry, arguments) is not None
+        case "standing":
+            terms = facts.get("contracts", {}).get(marker["capability"], {}).get("standing")
+            return None if terms is None else _standing(terms, arguments, marker["earlier"])
         case _:
             key = _identity(entry, arguments)
             if key is None or key != _identity(entry, marker["earlier"]):
@@ -49,6 +55,17 @@ def _identity(entry: Mapping[str, Any], arguments: Any) -> str | None:
     values = [[pointer, resolve(arguments, pointer)] for pointer in pointers or ()]
     known = bool(values) and not any(value is MISSING or value is None for _, value in values)
     return json.dumps(values, sort_keys=True) if known else None
+
+
+def _standing(terms: Mapping[str, Any], arguments: Any, earlier: Any) -> str:
+    """`STANDING` when the arguments are those approved earlier but for what the terms leave free."""
+    both = [json.loads(json.dumps(one)) for one in (arguments, earlier)]
+    for *parents, last in map(tokens_of, terms["free_arguments"]):
+        for one in both:
+            node = resolve(one, pointer_of(*parents)) if parents else one
+            if isinstance(node, dict):
+                node.pop(last, None)
+    return STANDING if both[0] == both[1] else _OTHER_STANDING
 
 
 @lru_cache(maxsize=65_536)

@@ -17,6 +17,7 @@ from gate.release.diff_documents import Candidate, value_at
 from gate.release.diff_gathered import gathered, instances
 from gate.release.diff_inputs import Governed, Material
 from gate.release.diff_rego import rego_diff
+from gate.release.diff_settled import STANDING
 from gate.release.diff_side import load_side
 from gate.release.rego_text import RegoText
 
@@ -75,6 +76,29 @@ def test_call_after_a_like_one_is_the_same_effect_only_where_what_identifies_it_
     assert [stated(again, side, *status) for side in (old, new)] == ["side_effect_committed", "not_started"]
     without = made(old, new)["call pay after one and with no amount"]
     assert [stated(without, side, "evidence", "arguments", "identified") for side in (old, new)] == [True, False]
+
+
+def test_approval_that_stands_covers_what_its_contract_leaves_free() -> None:
+    contract = {"contract_id": "c", "contract_digest": "sha256:c", "required_reviewers": ["lead"], "quorum": 1}
+    contract["runtime_controls"] = {}
+    key = {"not_before_ms": 0, "not_after_ms": 1 << 50}
+    lead = {"human": "Mia", "roles": ["lead"], "keys": {"k": key}}
+    sides = []
+    for free in ([], ["/amount"]):
+        standing = {"max_uses": 3, "valid_seconds": 60, "scope": "session", "free_arguments": free}
+        sides.append({**facts(), "contracts": {"pay": {**contract, "standing": standing}}, "reviewers": {"mia": lead}})
+    found = {one.name: one for one in gathered(call("a", sides[0], "pay"), sides)}
+    told = {
+        name: [stated(one, side, "digests", "standing_digest") == STANDING for side in sides]
+        for name, one in found.items()
+    }
+    assert told == {
+        'call pay under what stands and with charge "samply"': [False, False],
+        "call pay under what stands and with no charge": [False, False],
+        "call pay under what stands and with amount 2": [False, True],
+        "call pay under what stands and with amount 0": [False, True],
+        "call pay under what stands and with no amount": [False, True],
+    }
 
 
 def test_capability_that_only_one_side_has_is_no_valid_call_on_the_other() -> None:
