@@ -21,6 +21,7 @@ _INTENT = "sha256:" + "2" * 64
 TENANT, PRINCIPAL, RUN, SESSION = "tenant-a", "user-1", "run-1", "session-1"
 ENVIRONMENT = "review"
 EPOCH = 1
+_OWN_RUN = {"authorization_mode": "platform_owned", "delegated_principal_id": None, "delegated_scope": None}
 
 
 def sample(schema: Any) -> Any:
@@ -294,9 +295,11 @@ def transitions(agent: str, facts: Mapping[str, Any]) -> Iterator[Candidate]:
                 document["request"] = {"transition": transition}
                 document["state"]["approval"] = pending
                 document["evidence"] = {"vote": {**vote(reviewer, facts, capability), "decision": decision}}
-                yield Candidate(
-                    origin="generated", name=f"{reviewer} votes to {transition} {capability}", base=document
-                )
+                name = f"{reviewer} votes to {transition} {capability}"
+                yield Candidate(origin="generated", name=name, base=document)
+                # Another vote may count where nobody is acted for.
+                state = {**document["state"], "run": {**document["state"]["run"], **_OWN_RUN}}
+                yield Candidate(origin="generated", name=f"{name} in an own run", base={**document, "state": state})
     for capability, entry in facts["capabilities"].items():
         if entry.get("mode") != "read":
             document = by_reviewer(agent, facts, "effect_transition", capability, next(iter(facts["reviewers"]), "x"))
