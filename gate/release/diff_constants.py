@@ -72,7 +72,8 @@ def broken(base: Candidate, at: Path = ()) -> Iterator[Candidate]:
     for path, value in leaves(base.base):
         if path and path[: len(at)] == at and path not in FIXED and path not in UNTOUCHED:
             wrong = 7 if isinstance(value, (str, Mapping)) else "7"
-            for wanting in (ABSENT, None, wrong, *([[]] if isinstance(value, list) and value else [])):
+            empty: list[Any] = [[]] if isinstance(value, list) and value else []
+            for wanting in (ABSENT, None, wrong, *empty):
                 yield base.with_patches([*base.patches, Patch(path, wanting)])
 
 
