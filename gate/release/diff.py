@@ -14,13 +14,14 @@ from typing import Any
 
 from gate import opa
 from gate.release.diff_batch import UNCHANGED, Batch, Outcome, decide_both, encoded, fingerprint
-from gate.release.diff_change import GROUPS, change_of
+from gate.release.diff_change import GROUPS
 from gate.release.diff_documents import Candidate, Filler, value_at
 from gate.release.diff_inputs import Governed, Material
 from gate.release.diff_recorded import Unknown, read_records, unknowns
 from gate.release.diff_rego import Place, RegoDiff, places_of, rego_diff
 from gate.release.diff_same import PATH, alike, review_of
 from gate.release.diff_side import Side, load_side
+from gate.release.diff_voters import Voters
 from gate.release.rego_text import RegoText
 
 LIMIT = 10_000
@@ -259,18 +260,27 @@ Seen = tuple[Candidate, tuple[Outcome, Outcome]]
 
 
 Locate = Callable[[Iterable[str], str], tuple[Place, ...]]
+Kind = Callable[[Candidate, tuple[Outcome, Outcome]], tuple[Any, ...]]
 
 
 def _changes(asked: _Asked, differing: Sequence[Seen], locate: Locate) -> tuple[Change, ...]:
     """Differences of one kind together, each with its smallest witness."""
+    voters = Voters((asked.fillers[1].document(candidate), outcomes) for candidate, outcomes in differing)
+
+    def change_of(candidate: Candidate, outcomes: tuple[Outcome, Outcome]) -> tuple[str, str]:
+        return voters.change_of(asked.fillers[1].document(candidate), outcomes)
+
+    def kind(candidate: Candidate, outcomes: tuple[Outcome, Outcome]) -> tuple[Any, ...]:
+        return (*change_of(candidate, outcomes), *_kind(candidate, outcomes))
+
     kinds: dict[tuple[Any, ...], list[Seen]] = {}
     for candidate, outcomes in differing:
-        kinds.setdefault(_kind(candidate, outcomes), []).append((candidate, outcomes))
+        kinds.setdefault(kind(candidate, outcomes), []).append((candidate, outcomes))
     smallest = [min(members, key=_size) for members in kinds.values()]
-    shrunk = _shrunk(asked, smallest)
+    shrunk = _shrunk(asked, smallest, kind)
     found = []
     for members, (candidate, outcomes) in zip(kinds.values(), shrunk, strict=True):
-        group, direction = change_of(*outcomes)
+        group, direction = change_of(candidate, outcomes)
         found.append(
             Change(
                 group=group,
@@ -288,7 +298,7 @@ def _kind(candidate: Candidate, outcomes: tuple[Outcome, Outcome]) -> tuple[Any,
     old, new = outcomes
     fewer = tuple(r for r in old.reasons if r not in new.reasons)
     more = tuple(r for r in new.reasons if r not in old.reasons)
-    return (*change_of(old, new), _about(candidate), old.verdict, new.verdict, fewer, more)
+    return (_about(candidate), old.verdict, new.verdict, fewer, more)
 
 
 def _about(candidate: Candidate) -> str:
@@ -305,7 +315,7 @@ def _size(seen: Seen) -> tuple[int, int, str]:
     return len(candidate.patches), ("golden", "generated", "recorded").index(candidate.origin), candidate.name
 
 
-def _shrunk(asked: _Asked, found: Sequence[Seen]) -> list[Seen]:
+def _shrunk(asked: _Asked, found: Sequence[Seen], kind: Kind) -> list[Seen]:
     """Each with as few patches as show the same difference: every subset is asked about, the smallest taken."""
     tries: list[tuple[int, Candidate]] = []
     for index, (candidate, _) in enumerate(found):
@@ -320,7 +330,7 @@ def _shrunk(asked: _Asked, found: Sequence[Seen]) -> list[Seen]:
     outcomes = asked.outcomes([candidate for _, candidate in tries])
     best = list(found)
     for (index, candidate), both in zip(tries, outcomes, strict=True):
-        if not both[0].same(both[1]) and _kind(candidate, both) == _kind(*found[index]):
+        if not both[0].same(both[1]) and kind(candidate, both) == kind(*found[index]):
             best[index] = min(best[index], (candidate, both), key=_size)
     return best
 

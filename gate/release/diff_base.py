@@ -12,15 +12,16 @@ from typing import Any
 from gate.compiler.model import CHECKPOINTS
 from gate.documents import Case
 from gate.release.diff_documents import Candidate, fact, value_at
+from gate.release.diff_settled import STANDING
 from gate.release.golden import FACTS
 
 NOW_MS = 1_775_560_000_000
 ACTION = "sha256:" + "1" * 64
 _INTENT = "sha256:" + "2" * 64
-_STANDING = "sha256:" + "5" * 64
 TENANT, PRINCIPAL, RUN, SESSION = "tenant-a", "user-1", "run-1", "session-1"
 ENVIRONMENT = "review"
 EPOCH = 1
+_OWN_RUN = {"authorization_mode": "platform_owned", "delegated_principal_id": None, "delegated_scope": None}
 
 
 def sample(schema: Any) -> Any:
@@ -75,7 +76,7 @@ def vote(reviewer: str, facts: Mapping[str, Any], capability: str) -> dict[str, 
         "issued_at_ms": now - 100_000,
         "expires_at_ms": now + 1_000_000,
         "verified": True,
-        **({"standing_digest": _STANDING} if _stands(facts, capability) else {}),
+        **({"standing_digest": STANDING} if _stands(facts, capability) else {}),
     }
 
 
@@ -124,7 +125,7 @@ def approval(facts: Mapping[str, Any], capability: str, reviewers: list[str]) ->
         "created_at_ms": now_ms(facts) - 200_000,
         "expires_at_ms": now_ms(facts) + 1_000_000,
         "escalated_at_ms": None,
-        "standing_digest": _STANDING if _stands(facts, capability) else None,
+        "standing_digest": STANDING if _stands(facts, capability) else None,
         "uses": 0,
         "denied_keys": [],
         "version": 2,
@@ -294,9 +295,11 @@ def transitions(agent: str, facts: Mapping[str, Any]) -> Iterator[Candidate]:
                 document["request"] = {"transition": transition}
                 document["state"]["approval"] = pending
                 document["evidence"] = {"vote": {**vote(reviewer, facts, capability), "decision": decision}}
-                yield Candidate(
-                    origin="generated", name=f"{reviewer} votes to {transition} {capability}", base=document
-                )
+                name = f"{reviewer} votes to {transition} {capability}"
+                yield Candidate(origin="generated", name=name, base=document)
+                # Another vote may count where nobody is acted for.
+                state = {**document["state"], "run": {**document["state"]["run"], **_OWN_RUN}}
+                yield Candidate(origin="generated", name=f"{name} in an own run", base={**document, "state": state})
     for capability, entry in facts["capabilities"].items():
         if entry.get("mode") != "read":
             document = by_reviewer(agent, facts, "effect_transition", capability, next(iter(facts["reviewers"]), "x"))
@@ -383,6 +386,6 @@ def document_of(
             "intent_digest": _INTENT,
             "arguments": "sha256:" + "3" * 64,
             "tool_definition": None,
-            **({"standing_digest": _STANDING} if _stands(facts, name) else {}),
+            **({"standing_digest": STANDING} if _stands(facts, name) else {}),
         },
     }

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from gate.release.diff_documents import ABSENT, Candidate, Patch, Path, value_at
+from gate.release.diff_documents import ABSENT, Candidate, Patch, Path, leaves, value_at
 from gate.release.diff_probe import OTHER
-from gate.release.diff_values import Edit, numbers, placed, readers, shape, texts
+from gate.release.diff_values import FIXED, UNTOUCHED, Edit, numbers, placed, readers, shape, texts
 
 _MOST_CONSTANTS = 40
 _CONTRACTED = "evidence_controls["
+_DIGEST = "sha256:" + "0" * 64
 
 
 def vouching(edits: Sequence[Edit], base: Candidate) -> Iterator[Candidate]:
@@ -52,6 +53,28 @@ def constants(
     yield from in_turn([placed(base, words, counts, within=within) for base in near])
     yield from in_turn([placed(base, words, counts) for base in plain])
     yield from in_turn([placed(base, [*words, OTHER], counts) for base in every])
+
+
+def below(base: Candidate, at: Path, edits: Sequence[Edit]) -> Iterator[Candidate]:
+    """`base` with each field at or below `at` broken, of another digest, and with each word and number of `edits`."""
+    words, counts = texts(edits)[:_MOST_CONSTANTS], numbers(edits)[:_MOST_CONSTANTS]
+    within = frozenset({at})
+    other = (
+        base.with_patches([*base.patches, Patch(path, _DIGEST)])
+        for path, value in leaves(base.base)
+        if path[: len(at)] == at and isinstance(value, str) and value.startswith("sha256:")
+    )
+    yield from in_turn([other, broken(base, at), placed(base, words, counts, within=within)])
+
+
+def broken(base: Candidate, at: Path = ()) -> Iterator[Candidate]:
+    """Each field of a document, at or below `at`, absent, null, empty and of another type."""
+    for path, value in leaves(base.base):
+        if path and path[: len(at)] == at and path not in FIXED and path not in UNTOUCHED:
+            wrong = 7 if isinstance(value, (str, Mapping)) else "7"
+            empty: list[Any] = [[]] if isinstance(value, list) and value else []
+            for wanting in (ABSENT, None, wrong, *empty):
+                yield base.with_patches([*base.patches, Patch(path, wanting)])
 
 
 def alone(bases: Sequence[Candidate], fields: frozenset[Path] | None) -> list[Candidate]:

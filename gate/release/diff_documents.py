@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from gate.documents import pointer_of, tokens_of
+from gate.release.diff_settled import GATHERED, settle
 from gate.release.golden import FACTS
 
 Path = tuple[str, ...]
@@ -104,7 +105,7 @@ def value_at(document: Any, path: Path) -> Any:
 
 def leaves(document: Any, at: Path = ()) -> Iterator[tuple[Path, Any]]:
     """Every field that is not an object, and every empty object, with its path."""
-    if isinstance(document, Mapping) and document and FACTS not in document:
+    if isinstance(document, Mapping) and document and FACTS not in document and GATHERED not in document:
         for key, value in document.items():
             yield from leaves(value, (*at, str(key)))
     else:
@@ -135,6 +136,8 @@ def _filled(value: Any, facts: Mapping[str, Any]) -> Any:
     if isinstance(value, Mapping):
         if value.keys() == {FACTS}:
             return _stated(facts, str(value[FACTS]))
+        if GATHERED in value:
+            return settle(value, facts)
         return {key: _filled(item, facts) for key, item in value.items()}
     if isinstance(value, list):
         return [_filled(item, facts) for item in value]

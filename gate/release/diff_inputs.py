@@ -12,20 +12,32 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gate.documents import Case, schema
-from gate.release.diff_base import EPOCH, approval, call, in_session, operations, transitions, vote, vouched
+from gate.release.diff_approvals import approvals
+from gate.release.diff_base import EPOCH, call, in_session, operations, transitions, vouched
 from gate.release.diff_boundary import OPERATIONS as BOUNDARY_OPERATIONS
 from gate.release.diff_boundary import boundaries, crossings
-from gate.release.diff_constants import alone, constants, in_turn, vouching
-from gate.release.diff_documents import ABSENT, Candidate, Patch, Path, leaves, value_at
+from gate.release.diff_constants import alone, below, broken, constants, in_turn, vouching
+from gate.release.diff_documents import ABSENT, Candidate, Patch, Path, value_at
+from gate.release.diff_gathered import gathered
 from gate.release.diff_probe import OTHER, Probe, probes, settled
+from gate.release.diff_sections import GOVERNED_BY, data_group, sectioned, sections_of
 from gate.release.diff_seldom import from_cache, moves
-from gate.release.diff_values import FIXED, UNTOUCHED, Edit, data_of, edits, numbers
+from gate.release.diff_values import Edit, data_of, edits, numbers
 from gate.release.rego_text import RegoText, Rule
 
 UNKNOWN = "capability_nobody_has"
 _MOST_BASES = 3
 _MOST_SESSIONS = 2
 _HELPER = "_"
+_APPROVED_BY = ("contracts", "approval_policy", "reviewers")
+"""The data of a bundle that says who approves what."""
+_HISTORY: Mapping[str, Path] = {
+    **dict.fromkeys(("trajectory", "trajectory_rules"), ("evidence", "trajectory")),
+    **dict.fromkeys(("compound", "compound_policy", "compound_tasks"), ("evidence", "compound_authorization")),
+}
+"""The evidence that data of a bundle is about, where most of what the data say is about it."""
+_MOST_ASKED = 3
+_MOST_OF_A_SORT = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +83,13 @@ class Material:
         bases = [*calls, *(c for c in golden if c.name in self.sound), *others]
         yield from itertools.chain(golden, calls, others, self._bare(calls))
         touched = self._touched()
+        sections = [c for side in self.sides for c in self._sections(side, calls)]
+        near = sections if self._edited(GOVERNED_BY) else []
+        yield from near
+        facts = [side.facts for side in self.sides]
+        yield from in_turn([gathered(base, facts) for base in calls])
+        if self._edited(_APPROVED_BY):
+            yield from in_turn([self._asking(base) for base in _split(calls, touched)[0]])
         first, rest = _split(bases, touched)
         probing = {id(probe): self._tried(probe, bases) for probe in self._probes}
         # One of each in turn, so that a limit cuts off the last values of every rule and not all of some; what changed
@@ -79,17 +98,21 @@ class Material:
             mine = [probe for probe in self._probes if probe.title in titles and id(probe) in probing]
             yield from in_turn([probing.pop(id(probe)) for probe in mine])
         yield from in_turn([vouching(self._edits, base) for base in alone(bases, frozenset())])
+        for at in dict.fromkeys(at for group, at in _HISTORY.items() if self._edited([group])):
+            told = [base for base in first if isinstance(value_at(base.base, at), Mapping)]
+            yield from in_turn([below(base, at, self._edits) for base in alone(told, frozenset())])
         if any(edit.rule.startswith("continuity[") for edit in self._edits):
             crossed = [base for base in others if value_at(base.base, ("operation",)) in BOUNDARY_OPERATIONS]
             yield from in_turn([crossings(base, numbers(self._edits)) for base in crossed])
         refused, other = _split([c for c in golden if c.name not in self.sound], touched)
-        yield from in_turn([constants(self._edits, self.modules, first, refused), self._states(first)])
+        yield from in_turn([constants(self._edits, self.modules, [*first, *near], refused), self._states(first)])
         yield from in_turn(
             [
+                iter(sections),
                 in_turn(list(probing.values())),
                 self._states(rest),
                 constants(self._edits, self.modules, rest, other),
-                in_turn([_broken(base) for base in (*first, *golden, *rest)]),
+                in_turn([broken(base) for base in (*first, *golden, *rest)]),
             ]
         )
 
@@ -124,6 +147,34 @@ class Material:
         for wanted in (True, False):
             for base in [c for c, asks in zip(calls, asking, strict=True) if asks == wanted][:_MOST_SESSIONS]:
                 yield from in_session(base)
+
+    def _sections(self, side: Governed, calls: Sequence[Candidate]) -> Iterator[Candidate]:
+        """A call of each sort with everything that a host could state of it besides."""
+        permitted = {name for name, said in data_group(side.text, "decisions").items() if said != "deny"}
+        sorts: dict[tuple[bool, Any], list[Candidate]] = {}
+        for base in calls:
+            name = value_at(base.base, ("request", "capability"))
+            if name in permitted & side.facts["capabilities"].keys():
+                asks = value_at(base.base, ("state", "approval")) is not None
+                sorts.setdefault((asks, side.facts["capabilities"][name].get("mode")), []).append(base)
+        for base in itertools.chain.from_iterable(found[:_MOST_OF_A_SORT] for found in sorts.values()):
+            found = sections_of(self.agent, side.facts, side.text, base)
+            yield from sectioned(base, found, side.facts.get("evidence", {}))
+
+    def _asking(self, base: Candidate) -> Iterator[Candidate]:
+        """`base` without its approval, in each way in which a control wants one."""
+        if value_at(base.base, ("state", "approval")) is None:
+            return
+        bare = base.with_patches([*base.patches, Patch(("state", "approval"), None)])
+        for probe in self._probes:
+            if probe.head == "demands" and _bound(probe, [bare]):
+                for path in sorted(probe.comparisons):
+                    for value in (*probe.values(path, bare)[:_MOST_ASKED], ABSENT):
+                        yield bare.with_patches([*bare.patches, Patch(path, value)])
+
+    def _edited(self, groups: Sequence[str]) -> bool:
+        """Whether the two sides disagree on data called so."""
+        return any(edit.rule.partition("[")[0] in groups for edit in self._edits)
 
     def _settled(self, base: Candidate) -> Candidate:
         """`base` with what a case vouches for, else under values that the bundle's own controls are content with."""
@@ -203,7 +254,7 @@ class Material:
 
         operation = value_at(base.base, ("operation",))
         if operation in {"call_tool", "resume_tool"}:
-            yield from self._approvals(base)
+            yield from approvals(base, self.agent, [side.facts for side in self.sides])
         if operation in BOUNDARY_OPERATIONS:
             yield from crossings(base)
         if operation == "memory_write":
@@ -239,40 +290,6 @@ class Material:
         yield from one("evidence.arguments.valid", False, None, ABSENT)
         yield from one("evidence.arguments.identified", False, None)
 
-    def _approvals(self, base: Candidate) -> Iterator[Candidate]:
-        capability = str(value_at(base.base, ("request", "capability")))
-        at = ("state", "approval")
-        yield base.with_patches([*base.patches, Patch(at, None)])
-        yield base.with_patches([*base.patches, Patch(at, ABSENT)])
-        for side in self.sides:
-            if capability not in side.facts["contracts"]:
-                continue
-            names = list(side.facts["reviewers"])
-            # Each reviewer alone, then every group up to three: who may approve, and how many it takes.
-            groups = [g for n in (1, 2, 3) for g in itertools.combinations(names, n)][:60]
-            for group in groups:
-                made = approval(side.facts, capability, list(group))
-                made["agent_id"] = self.agent
-                if isinstance(value_at(base.base, at), Mapping) and base.origin == "golden":
-                    votes = [_same_case(vote(name, side.facts, capability), base) for name in group]
-                    yield base.with_patches([*base.patches, Patch((*at, "votes"), votes)])
-                else:
-                    yield base.with_patches([*base.patches, Patch(at, made)])
-        if isinstance(value_at(base.base, at), Mapping):
-            now = value_at(base.base, ("now_ms",))
-            changes: list[tuple[str, list[Any]]] = [
-                ("status", ["pending", "rejected", "expired", "revoked", "consumed", "cancelled", None, ABSENT, 7]),
-                ("expires_at_ms", [now - 1, now, now + 1, None, ABSENT, "7"] if isinstance(now, int) else [None]),
-                ("votes", [[], None, ABSENT, "x"]),
-                ("action_digest", [OTHER, None]),
-                ("tenant_id", [OTHER]),
-                ("requested_by", [OTHER, None]),
-                ("epoch", [EPOCH - 1, EPOCH + 1, None]),
-            ]
-            for name, values in changes:
-                for value in values:
-                    yield base.with_patches([*base.patches, Patch((*at, name), value)])
-
 
 _EFFECTS = (
     *("in_flight", "side_effect_committed", "side_effect_unknown", "partial_side_effect", "failed_before_effect"),
@@ -302,15 +319,6 @@ def _golden(case: Case) -> Candidate:
     return Candidate(origin="golden", name=case.id, base=case.document)
 
 
-def _same_case(made: dict[str, Any], base: Candidate) -> dict[str, Any]:
-    """A vote for the very approval that a golden case has."""
-    at = value_at(base.base, ("state", "approval"))
-    digests = value_at(base.base, ("digests", "action_digest"))
-    own = {"approval_id": at.get("approval_id"), "nonce": at.get("nonce"), "action_digest": digests}
-    environment = value_at(base.base, ("agent", "environment"))
-    return {**made, **own, "environment": None if environment is ABSENT else environment}
-
-
 def _split(bases: Sequence[Candidate], touched: frozenset[str]) -> tuple[list[Candidate], list[Candidate]]:
     """The documents that a change is about, and the others; all of them first when it may be about any."""
     if not touched:
@@ -334,15 +342,6 @@ def _bound(probe: Probe, bases: Sequence[Candidate]) -> list[Candidate]:
     golden = [base for base in fitting if base.origin == "golden"]
     made = [base for base in fitting if base.origin != "golden"]
     return [*golden[: _MOST_BASES - 1], *made[:_MOST_BASES]][:_MOST_BASES]
-
-
-def _broken(base: Candidate) -> Iterator[Candidate]:
-    """Each field of a document absent, null and of another type."""
-    for path, value in leaves(base.base):
-        if path and path not in FIXED and path not in UNTOUCHED:
-            wrong = 7 if isinstance(value, (str, Mapping)) else "7"
-            for broken in (ABSENT, None, wrong):
-                yield base.with_patches([*base.patches, Patch(path, broken)])
 
 
 def _strings(text: RegoText, name: str, document: str = "bundle") -> list[str]:

@@ -26,6 +26,8 @@ class Probe:
     """One rule with operands: where it is bound, and what each of its inputs is compared with."""
 
     title: str
+    head: str
+    """One of `ACTING`."""
     checkpoint: str
     operation: str | None
     """None for every operation of the checkpoint."""
@@ -73,6 +75,7 @@ def probes(text: RegoText) -> Iterator[Probe]:
             if found:
                 yield Probe(
                     title=rule.title,
+                    head=rule.name,
                     checkpoint=rule.bound["checkpoint"],
                     operation=rule.bound.get("operation"),
                     capability=rule.bound.get("request.capability"),

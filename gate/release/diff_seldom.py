@@ -29,6 +29,7 @@ def moves(agent: str, facts: Mapping[str, Any]) -> Iterator[Candidate]:
                 yield Candidate(
                     origin="generated", name=f"{reviewer} votes to {transition} {capability}", base=document
                 )
+        yield from _handed_on(agent, facts, capability)
         lapses = [("expire", {"expires_at_ms": now_ms(facts) - 1})]
         escalation = facts["contracts"][capability]["runtime_controls"].get("escalation")
         if isinstance(escalation, Mapping):
@@ -38,6 +39,22 @@ def moves(agent: str, facts: Mapping[str, Any]) -> Iterator[Candidate]:
             document["state"]["approval"] |= changes
             document["evidence"] = {"vote": None}
             yield Candidate(origin="generated", name=f"{transition} {capability}", base=document)
+
+
+def _handed_on(agent: str, facts: Mapping[str, Any], capability: str) -> Iterator[Candidate]:
+    """Each reviewer's vote after an escalation, and each handing their vote to another, where the contract says so."""
+    contract = facts["contracts"][capability]
+    for reviewer in facts["reviewers"]:
+        signed = vote(reviewer, facts, capability)
+        if isinstance(contract["runtime_controls"].get("escalation"), Mapping):
+            document = _moved(agent, facts, capability, reviewer, "approve", "pending")
+            document["state"]["approval"]["escalated_at_ms"] = signed["issued_at_ms"]
+            document["evidence"] = {"vote": signed}
+            yield Candidate(origin="generated", name=f"{reviewer} votes on escalated {capability}", base=document)
+        for other in facts["reviewers"] if contract.get("delegation") is True else ():
+            document = _moved(agent, facts, capability, reviewer, "delegate", "pending")
+            document["evidence"] = {"vote": {**signed, "decision": "delegated", "delegate_to": other}}
+            yield Candidate(origin="generated", name=f"{reviewer} hands {capability} to {other}", base=document)
 
 
 def from_cache(call: Candidate, server: str) -> Candidate:

@@ -25,6 +25,7 @@ _SCHEMAS = {
     "continuity.yaml": "continuity",
     "trajectory.yaml": "trajectory",
     "compound.yaml": "compound",
+    "compaction.yaml": "compaction",
 }
 # What the gate's own Python acts on, or a person reads, without the policies deciding by it.
 _LEFT_ALONE = (
@@ -33,7 +34,18 @@ _LEFT_ALONE = (
     re.compile(r"/approval_contracts/\d+/(risk_tier|bundle_version|release_identity|request_fields/\d+)\Z"),
     re.compile(r"/reviewers/\d+/(id|human)\Z|/keys/\d+/"),
     re.compile(r"/policy/capabilities/[^/]+/approver\Z|/escalation_sla_minutes\Z"),
-    re.compile(r"/(checkpoint|policy_requirement)\Z"),
+    re.compile(r"/(checkpoint|policy_requirement|rule_id)\Z"),
+    # What is kept of an event, and the word by which an audit calls a missing right.
+    re.compile(r"/trajectory/observe/[^/]+/(fingerprints|counters)\b|/compound_authorization/reasons\b"),
+    re.compile(r"/compaction_release/(product_job|retention_lanes|permitted_tasks|high_impact_tasks|decision/owner)\b"),
+    re.compile(
+        r"/compaction_release/rules/[^/]+/(kind|consequence|source_authority|precision|wordings|probe|enforced_by)\b"
+    ),
+)
+# Of a contract whose compactions nobody measured; what the record is held against has a say once there is one.
+_SAY_UNMEASURED = re.compile(
+    r"/compaction_release(/runtime/(model|harness|compactor|compactor_version)|/rules/[^/]+(/(scope|valid_\w+)\b.*)?"
+    r"|/invariants/(required_rule_ids\b.*|fail_closed_on_missing_rule))?"
 )
 _SWAPPED = {
     "==": ("!=",),
@@ -88,8 +100,10 @@ def _without_say(bundle: Bundle, at: At) -> bool:
     """Whether no decision depends on the place in this bundle, though it may in another.
 
     What writes is claimed in the ledger, and a claim needs its key, whatever the catalog says of keys; the flag of a
-    write is read by `gate check-controls` alone.
+    write is read by `gate check-controls` alone. Without a record of compactions every call after one is refused.
     """
+    if at[:1] == ("compaction_release",):
+        return bundle.compaction_record is None and not _SAY_UNMEASURED.fullmatch(pointer_of(*at))
     if at[:1] == ("capabilities",) and at[2:] == ("idempotency_key_required",):
         entry = bundle.capabilities[str(at[1])]
         return entry.mode != "read" or entry.side_effect != "none"

@@ -24,6 +24,7 @@ _FOLLOWING = frozenset({"capability_version", "contract_digest"})
 _SETTLING = r"router\.(\w+)\.(\w+) == (.+)"
 _ROUTER = "gate/router/router.rego"
 """Says what a bundle that leaves a document out is taken to state."""
+_HELD_AGAINST_RECORD, _RECORD = 'compaction["digests"]', 'compaction["record"]'
 _ABSENT = "absent"
 """No JSON text."""
 
@@ -36,12 +37,14 @@ def indistinct(changed: Sequence[Rule], core: Mapping[str, str], own: RegoText) 
     if not changed or any(data_of(rule) is None for rule in changed):
         return False
     found = edits(changed)
-    if not found:
-        return _digests_only(changed)
+    # Two entries of a list of objects can say between them what they said before: that no place differs is no proof.
+    edited = {edit.rule for edit in found}
+    if not _digests_only([rule for rule in changed if rule.name not in edited]):
+        return False
     rules = [rule for rule in own.rules if data_of(rule) is None]
     texts = [*core.values(), "\n".join(rule.text for rule in rules)]
     stated = _Stated(core, own, changed)
-    return all(_Seen(edit, changed, stated).nowhere(texts) for edit in found)
+    return all(_Seen(edit, changed, stated).nowhere(texts) for edit in found if not stated.unmeasured(edit))
 
 
 def _digests_only(changed: Sequence[Rule]) -> bool:
@@ -59,6 +62,7 @@ class _Stated:
     def __init__(self, core: Mapping[str, str], own: RegoText, changed: Sequence[Rule]) -> None:
         self._router = core.get(_ROUTER, "")
         self._changed = {rule.name.partition("[")[0] for rule in changed}
+        self._names = {rule.name for rule in changed}
         self._groups: dict[str, dict[str, Any]] = {}
         for rule in own.rules:
             name, _, key = rule.name.partition('["')
@@ -74,6 +78,14 @@ class _Stated:
             default = re.search(rf"^default {group} := (\{{.*?^\}})$", self._router, re.MULTILINE | re.DOTALL)
             self._groups[group] = {} if default is None else _json(re.sub(r",(\s*[}\]])", r"\1", default[1])) or {}
         return self._groups[group]
+
+    def unmeasured(self, edit: Edit) -> bool:
+        """Whether the place is what a record of compactions is held against, and neither side has one."""
+        return (
+            edit.rule == _HELD_AGAINST_RECORD
+            and self._names.isdisjoint({_RECORD})
+            and self._groups.get("compaction", {}).get("record", _ABSENT) is None
+        )
 
 
 class _Seen:

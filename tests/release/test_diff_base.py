@@ -21,7 +21,7 @@ pytestmark = pytest.mark.opa
 # A bundle that says so refuses whatever is put to it; nothing else may be wrong with a base.
 GOVERNED = {
     *("no_rule_permits", "operation_denied", "capability_not_in_inventory", "session_capability_denied"),
-    *("session_mode_not_allowed", "elicitation_refused", "approval_reviewer_invalid"),
+    *("session_mode_not_allowed", "elicitation_refused", "approval_reviewer_invalid", "approval_delegate_not_allowed"),
 }
 # Whether a cached tool list may be used at all, and who may vouch for it, only the bundle knows.
 CACHED = {"catalog_snapshot_expired", "evidence_checker_untrusted"}

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,11 +10,16 @@ from gate.release.diff_base import sample
 from gate.release.diff_batch import Outcome
 from gate.release.diff_change import change_of
 from gate.release.diff_documents import ABSENT, Candidate, Patch, fact, leaves
+from gate.release.diff_voters import Voters
 from gate.release.mutants import predicate_mutants
 from gate.release.page import Code, Heading, Paragraph, Table, as_html, as_markdown
 from gate.release.pattern_samples import samples
 from gate.release.rego_text import RegoText
 
+COUNTED = (
+    '{"type": "claim_effect", "lease_seconds": 5, "counters": [{"name": "n", "limit": %d, "amount": %d, "read": 0}]}'
+)
+ENDS = ("approved", "rejected")
 POLICY = """# "Policy". Compiled.
 
 package gate.bundles.x
@@ -116,11 +122,62 @@ def test_change_of_verdicts(old: str, new: str, expected: tuple[str, str]) -> No
         ('{"type": "redact", "pointers": ["/a"]}', '{"type": "redact", "pointers": ["/b"]}', "mixed"),
         ('{"type": "claim_effect", "lease_seconds": 5}', '{"type": "claim_effect", "lease_seconds": 6}', "loosens"),
         ('{"type": "consume_approval", "version": 1}', '{"type": "consume_approval", "version": 2}', "mixed"),
+        (
+            '{"type": "consume_approval", "version": 1}',
+            '{"type": "consume_approval", "version": 1, "standing_digest": "d", "max_uses": 3}',
+            "loosens",
+        ),
+        ('{"type": "move_approval", "to": "pending"}', '{"type": "move_approval", "to": "approved"}', "loosens"),
+        ('{"type": "move_approval", "to": "approved"}', '{"type": "move_approval", "to": "pending"}', "tightens"),
+        ("", '{"type": "resume_run", "approval_id": "a"}', "loosens"),
+        ('{"type": "end_run", "status": "stopped"}', '{"type": "resume_run", "approval_id": "a"}', "loosens"),
+        (COUNTED % (5, 1), COUNTED % (6, 1), "loosens"),
+        (COUNTED % (5, 1), COUNTED % (4, 1), "tightens"),
+        (COUNTED % (5, 1), COUNTED % (5, 2), "tightens"),
+        (COUNTED % (5, 1), '{"type": "claim_effect", "lease_seconds": 5}', "loosens"),
     ],
 )
 def test_change_of_obligations(old: str, new: str, direction: str) -> None:
     one, two = (Outcome("allow", obligations=tuple(filter(None, [o]))) for o in (old, new))
     assert change_of(one, two) == ("other", direction)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "direction"),
+    [
+        (['{"type": "end_run", "status": "cancelled"}'], [], "loosens"),
+        ([], ['{"type": "stop_plan", "plan_ref": "p", "to": "stopped"}'], "tightens"),
+        ([], ['{"type": "return_receipt", "idempotency_key": "k"}'], "loosens"),
+        (
+            ['{"type": "reconcile", "idempotency_key": "a"}', '{"type": "reconcile", "idempotency_key": "b"}'],
+            ['{"type": "reconcile", "idempotency_key": "b"}'],
+            "loosens",
+        ),
+    ],
+)
+def test_change_of_refusal_goes_by_what_it_ends_and_blocks(old: list[str], new: list[str], direction: str) -> None:
+    one, two = (Outcome("deny", obligations=tuple(duties)) for duties in (old, new))
+    assert change_of(one, two) == ("other", direction)
+
+
+def test_vote_that_ends_an_approval_goes_with_the_right_of_its_voter_to_give_one() -> None:
+    def voted(transition: str) -> dict[str, Any]:
+        return {
+            "request": {"transition": transition},
+            "state": {"approval": {"capability": "pay"}},
+            "evidence": {"vote": {"reviewer": "mia"}},
+        }
+
+    given, ended = (Outcome("allow", obligations=(f'{{"type": "move_approval", "to": "{to}"}}',)) for to in ENDS)
+    no = Outcome("deny")
+    # Nobody can say no any more to what can still be approved.
+    alone = Voters([(voted("reject"), (ended, no))])
+    assert alone.change_of(voted("reject"), (ended, no)) == ("newly_refused", "loosens")
+    assert alone.change_of(voted("reject"), (no, ended)) == ("newly_allowed", "tightens")
+    # The reviewer left.
+    left = Voters([(voted("approve"), (given, no)), (voted("reject"), (ended, no))])
+    assert left.change_of(voted("reject"), (ended, no)) == ("newly_refused", "tightens")
+    assert left.change_of(voted("approve"), (given, no)) == ("newly_refused", "tightens")
 
 
 def test_predicate_mutants_change_one_thing_each() -> None:

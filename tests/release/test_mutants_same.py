@@ -104,3 +104,19 @@ def test_version_that_follows_from_the_text_is_no_difference_by_itself() -> None
     entry = 'catalog["a"] := {{"capability_version": "{}", "arguments_digest": "{}"}}'
     assert told(entry.format("v1", "d1"), entry.format("v2", "d1")) is True
     assert told(entry.format("v1", "d1"), entry.format("v2", "d2")) is False
+
+
+@pytest.mark.parametrize(("record", "same"), [("null", True), ('{"posture": "pilot"}', False)])
+def test_digest_that_a_record_is_held_against_is_no_difference_while_there_is_none(record: str, same: bool) -> None:
+    core = {"gate/a.rego": "_current if router.compaction.record.digests.tools == router.compaction.digests.tools"}
+    own = f'compaction["record"] := {record}'
+    sides = [f'compaction["digests"] := {{"tools": "sha256:{digit}"}}' for digit in "12"]
+    assert told(*sides, core, own=own) is same
+    assert told(f"{sides[0]}\n\n{own}", f'{sides[1]}\n\ncompaction["record"] := {{"x": 1}}', core, own=own) is False
+
+
+def test_entries_of_a_list_that_swap_what_they_say_are_no_proof() -> None:
+    stated = 'x["required"] := [{"scope": ["a"]}, {"scope": ["a", "b"]}]'
+    swapped = 'x["required"] := [{"scope": ["a", "b"]}, {"scope": ["a"]}]'
+    digests = [f'y["d"] := {{"capability_version": "{digit}"}}' for digit in "12"]
+    assert told(f"{stated}\n\n{digests[0]}", f"{swapped}\n\n{digests[1]}", {}) is False
