@@ -20,7 +20,7 @@ from gate.release.diff_engine import parallel
 from gate.release.diff_rego import RegoDiff
 from gate.release.diff_side import Side
 from gate.release.diff_values import data_of
-from gate.release.rego_text import RegoText, Rule
+from gate.release.rego_text import RegoText, Rule, blocks_of
 
 PATH = "review/said.rego"
 RULE = "review/said"
@@ -71,7 +71,7 @@ def _routed(text: str) -> bool:
 def _unread(side: Side, package: str) -> bool:
     """Whether the bundle has Rego that is not laid out as it is compiled, so that a rule could go unseen."""
     for text in side.rego(package).values():
-        for block in text.split("\n\n"):
+        for block in blocks_of(text):
             lines = [line for line in block.split("\n") if line and not line.startswith("#")]
             heads = [line for line in lines if re.match(r"[a-z_]", line) and not line.startswith("else")]
             if lines and not heads:

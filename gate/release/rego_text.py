@@ -76,8 +76,7 @@ class RegoText:
         rules: list[Rule] = []
         paths: dict[str, tuple[str, ...]] = {}
         for file, text in sorted(files.items()):
-            blocks = text.split("\n\n")
-            rules += [rule for rule in (_rule(file, block) for block in blocks) if rule is not None]
+            rules += [rule for rule in (_rule(file, block) for block in blocks_of(text)) if rule is not None]
             for match in _INPUT.finditer(text):
                 steps = (step[1] or json.loads(step[2]) for step in _STEP.finditer(match[3]))
                 paths[match[1][1:]] = (*_SECTIONS[match[2]], *steps)
@@ -112,6 +111,11 @@ class RegoText:
                 for helper in self.reached(rule):
                     found.setdefault(helper.name, rule.source)
         return found
+
+
+def blocks_of(text: str) -> list[str]:
+    """The rules of a compiled file, with what stands above each; an `else` belongs to what it follows."""
+    return re.split(r"\n\n(?!else )", text)
 
 
 def _rule(file: str, block: str) -> Rule | None:
