@@ -77,14 +77,16 @@ class _Pool:
     """The OPA processes of this test process: the least recently asked one ends when there are too many."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._forget()
+        self._inherited: list[OrderedDict[str, Engine]] = []
+        self._begin()
         atexit.register(self.close)
 
     def ask(self, modules: Mapping[str, str], rule: str, body: bytes) -> Any:
+        if self._pid != os.getpid():
+            # They belong to the process that this one was forked from, and must not be tidied up from here.
+            self._inherited.append(self._engines)
+            self._begin()
         with self._lock:
-            if self._pid != os.getpid():  # the engines belong to the process that this one was forked from
-                self._forget()
             engine = self._engine(modules)
         return engine.ask(rule, body)
 
@@ -94,8 +96,9 @@ class _Pool:
                 engine.close()
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _forget(self) -> None:
+    def _begin(self) -> None:
         self._pid = os.getpid()
+        self._lock = threading.Lock()
         self._engines: OrderedDict[str, Engine] = OrderedDict()
         self._folder = Path(tempfile.mkdtemp(prefix="gate-tests-"))
 

@@ -61,7 +61,7 @@ def elsewhere(edge: Edge, folder: Path, act: str, steps: list[int], *, url: str 
         "run_id": edge.run.run_id,
         **asked,
     }
-    path = os.pathsep.join([str(WORKER.parent), str(WORKER.parents[2])])
+    path = os.pathsep.join(str(place) for place in list(WORKER.parents)[:3])
     done = subprocess.run(
         [sys.executable, str(WORKER), json.dumps(question)],
         capture_output=True,
