@@ -33,6 +33,7 @@ class OpaPoint:
 
     def __init__(self, modules: Mapping[str, str], *, revision: str) -> None:
         self._modules = dict(modules)
+        self._digest = hashlib.sha256(repr(sorted(modules.items())).encode()).hexdigest()[:16]
         self._revision = revision
         self._closed = False
         self._facts: dict[str, Facts] = {}
@@ -68,7 +69,8 @@ class OpaPoint:
 
     def _query(self, query: str, document: Mapping[str, Any]) -> dict[str, Any]:
         self._check_open()
-        value = _POOL.ask(self._modules, query.removeprefix("data.").replace(".", "/"), encode(document))
+        engine = _POOL.engine(self._digest, self._modules)
+        value = engine.ask(query.removeprefix("data.").replace(".", "/"), encode(document))
         reply: dict[str, Any] = {"provenance": {"bundles": {"tests": {"revision": self._revision}}}}
         return reply if value is None else {**reply, "result": value}
 
@@ -81,14 +83,19 @@ class _Pool:
         self._begin()
         atexit.register(self.close)
 
-    def ask(self, modules: Mapping[str, str], rule: str, body: bytes) -> Any:
+    def engine(self, digest: str, modules: Mapping[str, str]) -> Engine:
+        """The process that holds `modules`; it starts when it is asked first, and again after it was ended here."""
         if self._pid != os.getpid():
             # They belong to the process that this one was forked from, and must not be tidied up from here.
             self._inherited.append(self._engines)
             self._begin()
         with self._lock:
-            engine = self._engine(modules)
-        return engine.ask(rule, body)
+            if digest not in self._engines:
+                if len(self._engines) == _ALIVE:
+                    self._engines.popitem(last=False)[1].close()
+                self._engines[digest] = Engine(self._written(digest, modules), binary=opa.find().path)
+            self._engines.move_to_end(digest)
+            return self._engines[digest]
 
     def close(self) -> None:
         if self._pid == os.getpid():
@@ -102,19 +109,13 @@ class _Pool:
         self._engines: OrderedDict[str, Engine] = OrderedDict()
         self._folder = Path(tempfile.mkdtemp(prefix="gate-tests-"))
 
-    def _engine(self, modules: Mapping[str, str]) -> Engine:
-        digest = hashlib.sha256(repr(sorted(modules.items())).encode()).hexdigest()
-        if digest not in self._engines:
-            if len(self._engines) == _ALIVE:
-                self._engines.popitem(last=False)[1].close()
-            tree = self._folder / digest[:16]
-            for name, text in modules.items():
-                file = tree / name
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_text(text, encoding="utf-8")
-            self._engines[digest] = Engine(tree, binary=opa.find().path)
-        self._engines.move_to_end(digest)
-        return self._engines[digest]
+    def _written(self, digest: str, modules: Mapping[str, str]) -> Path:
+        tree = self._folder / digest
+        for name, text in modules.items():
+            file = tree / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        return tree
 
 
 _POOL = _Pool()
