@@ -187,7 +187,13 @@ def test_command_that_is_ended_leaves_no_scratch_folder(bundle: Path, tmp_path: 
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     command = [sys.executable, "-m", "gate.cli", "test", str(bundle), "--engine", "opa"]
-    with subprocess.Popen(command, env={**os.environ, "TMPDIR": str(scratch)}, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        command,
+        env={**os.environ, "TMPDIR": str(scratch)},
+        stderr=subprocess.DEVNULL,
+        # Whoever runs the tests may have had the signal ignored, as `nohup` does.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+    ) as process:
         while not list(scratch.glob("*/*")):
             assert process.poll() is None
             time.sleep(0.01)

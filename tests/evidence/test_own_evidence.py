@@ -116,7 +116,7 @@ def tree(repo: Path, tmp_path: Path) -> Path:
     (root / "policies/gate/change_freeze/change_freeze.rego").write_text(GUARD, "utf-8")
     verdict = root / "policies/gate/verdict/verdict.rego"
     edited(verdict, "import data.gate.capability\n", "import data.gate.capability\nimport data.gate.change_freeze\n")
-    edited(verdict, "\tevidence.raised,\n", "\tevidence.raised,\n\tchange_freeze.findings,\n")
+    edited(verdict, "{evidence.raised, runtime.raised}", "{evidence.raised, runtime.raised, change_freeze.findings}")
     return root
 
 

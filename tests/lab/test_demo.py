@@ -26,7 +26,7 @@ def bundle(repo: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def point_of(bundle: Path) -> tuple[list[Step], int]:
+def embedded(bundle: Path) -> tuple[list[Step], int]:
     return play(bundle, "embedded")
 
 
