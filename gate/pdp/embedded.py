@@ -37,8 +37,7 @@ class EmbeddedDecisionPoint:
         self._revision = revision
         self._closed = False
         self._facts: dict[str, Facts] = {}
-        # Compiled once, for both questions: `query` compiles the policies again at every call.
-        self._compiled: regopy.Bundle | None = None
+        self._compiled: regopy.Bundle | None
         self._start()
 
     def decide(self, document: Mapping[str, Any]) -> Reply:
@@ -81,6 +80,7 @@ class EmbeddedDecisionPoint:
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._rego = _interpreter(self._modules)
+        # Compiled once, for both questions: `query` compiles the policies again at every call.
         self._compiled = None
 
     def _query(self, query: str, document: Mapping[str, Any]) -> dict[str, Any]:
